@@ -1,0 +1,150 @@
+// The collector's durable state on RocksDB: nodes, series and their samples, runs, events, findings, and
+// how far each sender's records are stored. Keys and values are written down in docs/storage-format.md.
+//
+// Thread-safety: all methods, any thread; writes are meant to come from one committer thread, since
+// RocksDB's group commit does best with few large synced writes.
+// Ownership: the Store owns the database and its folder's lock; one process at a time.
+// Errors: Unavailable (input or output failed; the store refuses writes from then on), DataLoss (something
+// on disk can't be read), NotFound where said, FailedPrecondition (a newer format; another process has it).
+#ifndef FLEETMARK_COLLECTOR_STORE_STORE_H_
+#define FLEETMARK_COLLECTOR_STORE_STORE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+#include "fleetmark/v1/agent.pb.h"
+#include "fleetmark/v1/fleet.pb.h"
+#include "fleetmark/v1/types.pb.h"
+
+namespace fleetmark::collector {
+
+// Records of one sender, ascending in sequence, already validated.
+struct SenderRecords {
+  std::string node;
+  std::string epoch;
+  std::vector<v1::Record> records;
+};
+
+// What a commit did, for counters and for detection.
+struct CommitResult {
+  uint64_t runs = 0;
+  uint64_t events = 0;
+  uint64_t samples = 0;
+  uint64_t duplicates = 0;             // records at or below the sender's watermark
+  uint64_t series_created = 0;
+  uint64_t samples_over_series_limit = 0;  // not stored, as max_series was reached; their runs are
+  std::vector<uint64_t> touched_series;
+};
+
+// A page of a listing: what follows `token` (empty: from the start), at most `limit`.
+struct Page {
+  uint32_t limit = 1000;
+  std::string token;
+};
+
+struct StoreCounts {
+  uint64_t nodes = 0;
+  uint64_t series = 0;
+  uint64_t runs = 0;
+  uint64_t samples = 0;
+  uint64_t open_findings = 0;
+  uint64_t open_findings_worse = 0;
+  std::vector<std::pair<std::string, uint64_t>> runs_by_outcome;  // "ok", "failed", …
+  uint64_t disk_bytes = 0;
+};
+
+class Store {
+ public:
+  struct Options {
+    std::string folder;
+    uint64_t max_series = 5'000'000;
+    uint64_t cache_bytes = 64 << 20;
+    uint64_t write_buffer_bytes = 32 << 20;
+    // Commits are refused with ResourceExhausted while less than this is free on the file system, so that
+    // the write-ahead log never meets a full disk (Debian's RocksDB aborts there).
+    uint64_t reserve_bytes = 256 << 20;
+  };
+
+  static absl::StatusOr<std::unique_ptr<Store>> Open(const Options& options);
+  ~Store();
+
+  // --- writing ---------------------------------------------------------------------------------------
+
+  // Stores all of it in one synced write, or nothing. Records at or below the sender's watermark are
+  // skipped, so sending again is harmless. Series that got samples become dirty in the same write.
+  absl::StatusOr<CommitResult> Commit(absl::Span<const SenderRecords> batch);
+
+  // Every record up to this sequence is durable; 0 for an unknown sender.
+  absl::StatusOr<uint64_t> Watermark(const std::string& node, const std::string& epoch) const;
+
+  // Creates or replaces what is known of a node; synced.
+  absl::Status PutNode(const v1::Node& node);
+  absl::Status PutEvent(const v1::Event& event);
+
+  // Series that got samples since they were last cleared, and the time of the newest sample that was
+  // evaluated.
+  absl::StatusOr<std::vector<uint64_t>> DirtySeries(size_t limit) const;
+
+  // What detection concluded about a series, in one synced write: its new state (opaque to the store), the
+  // findings it opened or changed, and the series being clean again, unless samples came in meanwhile
+  // (more than `samples_seen`).
+  struct Evaluation {
+    uint64_t series_id = 0;
+    uint64_t samples_seen = 0;
+    std::string detector_state;
+    std::vector<v1::Finding> findings;
+  };
+  absl::Status PutEvaluation(const Evaluation& evaluation);
+  // Empty for a series that was never evaluated.
+  absl::StatusOr<std::string> DetectorState(uint64_t series_id) const;
+
+  // --- reading ---------------------------------------------------------------------------------------
+  // Listings are in a stable order; `*next_token` is empty when there is no more.
+
+  absl::StatusOr<v1::Node> GetNode(const std::string& name) const;
+  absl::StatusOr<std::vector<v1::Node>> ListNodes(const Page& page, std::string* next_token) const;
+
+  absl::StatusOr<v1::Series> GetSeries(uint64_t series_id) const;
+  // Those that match, ascending in id.
+  absl::StatusOr<std::vector<v1::Series>> ListSeries(const v1::Selector& selector, const Page& page,
+                                                     std::string* next_token) const;
+
+  // Samples in time order of [from, to), until `visit` returns false.
+  absl::Status ScanSamples(uint64_t series_id, int64_t from_unix_ns, int64_t to_unix_ns,
+                           absl::FunctionRef<bool(const v1::Sample&)> visit) const;
+  // The newest `count` samples before `to`, ascending.
+  absl::StatusOr<std::vector<v1::Sample>> LastSamples(uint64_t series_id, int64_t to_unix_ns,
+                                                      size_t count) const;
+
+  absl::StatusOr<v1::NodeRun> GetRun(const std::string& run_id) const;
+  // Newest first; without log_tail.
+  absl::StatusOr<std::vector<v1::NodeRun>> ListRuns(const v1::ListRunsRequest& filter, const Page& page,
+                                                    std::string* next_token) const;
+  absl::StatusOr<std::vector<v1::Finding>> ListFindings(const v1::ListFindingsRequest& filter, const Page& page,
+                                                        std::string* next_token) const;
+  absl::StatusOr<std::vector<v1::Event>> ListEvents(const v1::ListEventsRequest& filter, const Page& page,
+                                                    std::string* next_token) const;
+
+  absl::StatusOr<StoreCounts> Counts() const;
+
+  // OK while writes are taken; else why not.
+  absl::Status Health() const;
+
+ private:
+  struct Impl;
+  explicit Store(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace fleetmark::collector
+
+#endif  // FLEETMARK_COLLECTOR_STORE_STORE_H_

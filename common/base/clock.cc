@@ -1,0 +1,41 @@
+#include "common/base/clock.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "absl/time/clock.h"
+
+namespace fleetmark {
+namespace {
+
+class SystemClock final : public Clock {
+ public:
+  absl::Time Now() const override { return absl::Now(); }
+
+  MonoTime Mono() const override {
+    timespec ts;
+    clock_gettime(CLOCK_BOOTTIME, &ts);
+    return MonoTime::FromDurationSinceBoot(absl::DurationFromTimespec(ts));
+  }
+
+  bool WaitUntil(CondVar& cv, Mutex& mu, MonoTime deadline) override {
+    const absl::Duration left = deadline - Mono();
+    if (left <= absl::ZeroDuration()) return false;
+    // std::condition_variable waits on CLOCK_MONOTONIC, which stops while the machine sleeps; a cap lets
+    // the caller look at CLOCK_BOOTTIME again soon after a resume.
+    const absl::Duration wait = std::min(left, absl::Minutes(5));
+    cv.WaitUntilSteady(mu, std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(wait));
+    return Mono() < deadline;
+  }
+};
+
+}  // namespace
+
+Clock& RealClock() {
+  static SystemClock clock;
+  return clock;
+}
+
+}  // namespace fleetmark

@@ -1,0 +1,163 @@
+#include "common/http/http_server.h"
+
+#include <errno.h>
+#include <httplib.h>
+
+#include <thread>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+
+#include "common/base/status.h"
+
+namespace fleetmark {
+namespace {
+
+constexpr size_t kConnections = 32;
+constexpr size_t kMaxBodyBytes = 1024 * 1024;
+constexpr time_t kTimeoutSeconds = 10;
+
+int HttpStatus(absl::StatusCode code) {
+  switch (code) {
+    case absl::StatusCode::kOk:
+      return 200;
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kOutOfRange:
+      return 400;
+    case absl::StatusCode::kUnauthenticated:
+      return 401;
+    case absl::StatusCode::kPermissionDenied:
+      return 403;
+    case absl::StatusCode::kNotFound:
+      return 404;
+    case absl::StatusCode::kAlreadyExists:
+    case absl::StatusCode::kAborted:
+    case absl::StatusCode::kFailedPrecondition:
+      return 409;
+    case absl::StatusCode::kResourceExhausted:
+      return 429;
+    case absl::StatusCode::kUnimplemented:
+      return 501;
+    case absl::StatusCode::kUnavailable:
+      return 503;
+    case absl::StatusCode::kDeadlineExceeded:
+      return 504;
+    default:
+      return 500;
+  }
+}
+
+std::string JsonEscape(const std::string& text) {
+  std::string out;
+  for (char c : text) {
+    const auto u = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out.push_back('\\');
+      out.push_back(c);
+    } else if (u < 0x20) {
+      absl::StrAppend(&out, "\\u00", absl::Hex(u, absl::kZeroPad2));
+    } else {
+      out.push_back(c);
+    }
+  }
+  return out;
+}
+
+HttpRequest ToRequest(const httplib::Request& in) {
+  HttpRequest out;
+  out.method = in.method;
+  out.path = in.path;
+  out.query.insert(in.params.begin(), in.params.end());
+  for (const auto& [name, value] : in.headers) out.headers[absl::AsciiStrToLower(name)] = value;
+  out.body = in.body;
+  out.remote_address = in.remote_addr;
+  return out;
+}
+
+void FillResponse(HttpResponse&& in, httplib::Response& out) {
+  out.status = in.status;
+  for (const auto& [name, value] : in.headers) out.set_header(name, value);
+  if (!in.stream) {
+    out.set_content(in.body, in.content_type);
+    return;
+  }
+  out.set_chunked_content_provider(
+      in.content_type, [stream = std::move(in.stream)](size_t, httplib::DataSink& sink) {
+        const auto write = [&sink](const std::string& piece) { return sink.write(piece.data(), piece.size()); };
+        if (stream(write)) return true;
+        sink.done();
+        return true;
+      });
+}
+
+}  // namespace
+
+std::string HttpRequest::Query(const std::string& name) const {
+  const auto it = query.find(name);
+  return it == query.end() ? std::string() : it->second;
+}
+
+HttpResponse ErrorResponse(const absl::Status& status) {
+  HttpResponse response;
+  response.status = HttpStatus(status.code());
+  response.body = absl::StrCat("{\"code\":\"", absl::StatusCodeToString(status.code()), "\",\"message\":\"",
+                               JsonEscape(Message(status)), "\"}\n");
+  return response;
+}
+
+struct HttpServer::Impl {
+  httplib::Server server;
+  std::thread thread;
+};
+
+HttpServer::HttpServer() : impl_(std::make_unique<Impl>()) {
+  httplib::Server& server = impl_->server;
+  server.new_task_queue = [] { return new httplib::ThreadPool(kConnections); };
+  server.set_payload_max_length(kMaxBodyBytes);
+  server.set_read_timeout(kTimeoutSeconds);
+  server.set_write_timeout(kTimeoutSeconds);
+  server.set_keep_alive_timeout(kTimeoutSeconds);
+  server.set_tcp_nodelay(true);
+  // httplib sets SO_REUSEPORT by default, with which two collectors would share a port in silence.
+  server.set_socket_options([](socket_t socket) {
+    const int on = 1;
+    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  });
+  server.set_error_handler([](const httplib::Request& request, httplib::Response& response) {
+    if (!response.body.empty()) return;
+    const absl::Status status =
+        response.status == 404 ? absl::NotFoundError(absl::StrCat("nothing is served at ", request.path))
+                               : absl::InvalidArgumentError(absl::StrCat("HTTP status ", response.status));
+    response.set_content(ErrorResponse(status).body, "application/json");
+  });
+}
+
+HttpServer::~HttpServer() { Stop(); }
+
+void HttpServer::Handle(const std::string& method, const std::string& pattern, HttpHandler handler) {
+  const auto serve = [handler = std::move(handler)](const httplib::Request& request, httplib::Response& response) {
+    absl::StatusOr<HttpResponse> answer = handler(ToRequest(request));
+    FillResponse(answer.ok() ? *std::move(answer) : ErrorResponse(answer.status()), response);
+  };
+  if (method == "GET") impl_->server.Get(pattern, serve);
+  if (method == "POST") impl_->server.Post(pattern, serve);
+}
+
+absl::StatusOr<int> HttpServer::Start(const std::string& address, int port) {
+  errno = 0;
+  const int bound = port == 0 ? impl_->server.bind_to_any_port(address)
+                              : (impl_->server.bind_to_port(address, port) ? port : -1);
+  if (bound < 0) return Annotate(ErrnoStatus(errno, absl::StrCat("listen on ", address, ":", port)), "HTTP");
+  impl_->thread = std::thread([this] { impl_->server.listen_after_bind(); });
+  return bound;
+}
+
+void HttpServer::Stop() {
+  // stop() does nothing before the listening thread runs.
+  while (impl_->thread.joinable() && !impl_->server.is_running()) std::this_thread::yield();
+  impl_->server.stop();
+  if (impl_->thread.joinable()) impl_->thread.join();
+}
+
+}  // namespace fleetmark

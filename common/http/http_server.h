@@ -1,0 +1,71 @@
+// A small HTTP/1.1 server for the JSON interface, the dashboard's files and /metrics.
+//
+// Limits: 32 connections at once (one thread each, made when needed), 1 MiB of request body, 10 s to send
+// a request or to take an answer. More than that belongs behind a reverse proxy.
+//
+// Thread-safety: handlers run in the server's threads, several at once. Ownership: the server owns its
+// handlers and threads; Stop ends them.
+#ifndef FLEETMARK_COMMON_HTTP_HTTP_SERVER_H_
+#define FLEETMARK_COMMON_HTTP_HTTP_SERVER_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace fleetmark {
+
+struct HttpRequest {
+  std::string method;
+  std::string path;
+  std::multimap<std::string, std::string> query;
+  std::map<std::string, std::string> headers;  // names in lower case
+  std::string body;
+  std::string remote_address;
+
+  // The first value of `name` in the query; empty if there is none.
+  std::string Query(const std::string& name) const;
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::string content_type = "application/json";
+  std::string body;
+  std::map<std::string, std::string> headers;
+  // When set, the body is what this writes, piece by piece, until it returns false; `body` is not used.
+  // `write` returns false when the peer has gone.
+  using Write = std::function<bool(const std::string&)>;
+  std::function<bool(const Write&)> stream;
+};
+
+// An error becomes {"code": "...", "message": "..."} with the HTTP status that fits its code.
+using HttpHandler = std::function<absl::StatusOr<HttpResponse>(const HttpRequest&)>;
+
+class HttpServer {
+ public:
+  HttpServer();
+  ~HttpServer();
+
+  // Before Start. `pattern` is a path, or a regular expression of a whole path.
+  void Handle(const std::string& method, const std::string& pattern, HttpHandler handler);
+
+  // Listens and serves in its own threads. `address` is an IP address; `port` 0 picks a free one. Returns
+  // the port. Unavailable "…: Address already in use" and so on.
+  absl::StatusOr<int> Start(const std::string& address, int port);
+
+  // Ends the connections and the threads. Idempotent.
+  void Stop();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// What an error looks like on HTTP, also for handlers that make their own responses.
+HttpResponse ErrorResponse(const absl::Status& status);
+
+}  // namespace fleetmark
+
+#endif  // FLEETMARK_COMMON_HTTP_HTTP_SERVER_H_
