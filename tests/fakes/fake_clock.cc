@@ -17,22 +17,17 @@ MonoTime FakeClock::Mono() const {
 // A waiter is taken off the list by Advance, not when it wakes: else a second Advance in between would
 // notify it twice, and AwaitWaiters would count it while it is already running.
 bool FakeClock::WaitUntil(CondVar& cv, Mutex& mu, MonoTime deadline) {
-  std::list<Waiter>::iterator self;
+  uint64_t id = 0;
   {
     MutexLock lock(mu_);
     if (mono_ >= deadline) return false;
-    waiters_.push_back({&cv, &mu, deadline});
-    self = std::prev(waiters_.end());
+    id = next_id_++;
+    waiters_.push_back({id, &cv, &mu, deadline});
     changed_.NotifyAll();
   }
   cv.Wait(mu);
   MutexLock lock(mu_);
-  for (auto it = waiters_.begin(); it != waiters_.end(); ++it) {
-    if (it == self) {
-      waiters_.erase(it);
-      break;
-    }
-  }
+  waiters_.remove_if([id](const Waiter& waiter) { return waiter.id == id; });
   return mono_ < deadline;
 }
 

@@ -5,6 +5,7 @@
 #ifndef FLEETMARK_TESTS_FAKES_FAKE_CLOCK_H_
 #define FLEETMARK_TESTS_FAKES_FAKE_CLOCK_H_
 
+#include <cstdint>
 #include <list>
 
 #include "common/base/clock.h"
@@ -34,6 +35,7 @@ class FakeClock final : public Clock {
 
  private:
   struct Waiter {
+    uint64_t id;
     CondVar* cv;
     Mutex* mu;
     MonoTime deadline;
@@ -43,6 +45,7 @@ class FakeClock final : public Clock {
   CondVar changed_;
   absl::Time now_ ABSL_GUARDED_BY(mu_);
   MonoTime mono_ ABSL_GUARDED_BY(mu_) = MonoTime::FromDurationSinceBoot(absl::Hours(1));
+  uint64_t next_id_ ABSL_GUARDED_BY(mu_) = 0;
   std::list<Waiter> waiters_ ABSL_GUARDED_BY(mu_);
 };
 
