@@ -47,8 +47,8 @@ double FalseFindings(Family family, const collector::Detector& detector, size_t 
   return 1000.0 * static_cast<double>(count) / static_cast<double>(series * length);
 }
 
-StepScore FindStep(Family family, const collector::Detector& detector, double step, size_t before, size_t length,
-                   size_t series, uint64_t seed) {
+StepScore FindStep(Family family, const collector::Detector& detector, double step, size_t before,
+                   size_t length, size_t series, uint64_t seed) {
   std::vector<double> delays;
   size_t early = 0;
   for (size_t i = 0; i < series; ++i) {

@@ -37,8 +37,8 @@ struct StepScore {
 };
 
 // A step down by `step` noise after `before` samples of `length`.
-StepScore FindStep(Family family, const collector::Detector& detector, double step, size_t before, size_t length,
-                   size_t series, uint64_t seed);
+StepScore FindStep(Family family, const collector::Detector& detector, double step, size_t before,
+                   size_t length, size_t series, uint64_t seed);
 
 }  // namespace fleetmark::bench
 

@@ -51,12 +51,14 @@ void PrintFamilies(const std::vector<Row>& rows) {
 // Slow-downs early in a series' life: Gaussian noise, few samples before.
 void PrintEarly(size_t series) {
   const collector::ChangeDetector detector;
-  printf("\n| samples before | step (sd) | found | within 5 samples | median delay |\n|---|---|---|---|---|\n");
+  printf(
+      "\n| samples before | step (sd) | found | within 5 samples | median delay |\n|---|---|---|---|---|\n");
   for (size_t before : {size_t{15}, size_t{20}, size_t{50}}) {
     for (double step : {3.6, 5.0, 8.0, 12.0}) {
       const StepScore score =
           FindStep(Family::kGauss, detector, step, before, before + 15, series, kSeed + 900'000);
-      printf("| %zu | %.1f | %.2f | %.2f | %.0f |\n", before, step, score.found, score.within_5, score.median_delay);
+      printf("| %zu | %.1f | %.2f | %.2f | %.0f |\n", before, step, score.found, score.within_5,
+             score.median_delay);
     }
   }
 }

@@ -15,8 +15,8 @@ namespace fleetmark::collector {
 namespace {
 
 constexpr std::array<size_t, 6> kLengths = {3, 5, 8, 13, 21, 34};
-constexpr size_t kDriftSamples = 40;       // fewer do not tell a drift from noise
-constexpr double kPooledDegrees = 20;    // how much evidence an earlier regime's scale counts as
+constexpr size_t kDriftSamples = 40;        // fewer do not tell a drift from noise
+constexpr double kPooledDegrees = 20;       // how much evidence an earlier regime's scale counts as
 constexpr double kSpreadEfficiency = 0.85;  // of RobustSpread, against the standard deviation of normal data
 
 bool AllPositive(absl::Span<const Point> points) {
@@ -42,7 +42,8 @@ Noise NoiseOf(absl::Span<const double> before, double floor, double pooled_scale
   const double spread = RobustSpread(before);
   noise.correlation = LagOneCorrelation(before, spread);
   const double r = noise.correlation;
-  noise.degrees = std::max(6.0, kSpreadEfficiency * static_cast<double>(before.size() - 1) * (1 - r) / (1 + r));
+  noise.degrees =
+      std::max(6.0, kSpreadEfficiency * static_cast<double>(before.size() - 1) * (1 - r) / (1 + r));
   double variance = spread * spread;
   if (pooled_scale > 0) {
     variance = (noise.degrees * variance + kPooledDegrees * pooled_scale * pooled_scale) /
@@ -178,7 +179,8 @@ double AsChange(double difference, double before, bool logarithmic) {
 std::string Explain(const Verdict& verdict, const Shift& shift) {
   const std::string size = verdict.before == 0 ? absl::StrFormat("by %+.4g", verdict.change)
                                                : absl::StrFormat("by %+.1f %%", 100 * verdict.change);
-  std::string text = absl::StrFormat("the level changed from %.6g to %.6g, %s", verdict.before, verdict.after, size);
+  std::string text =
+      absl::StrFormat("the level changed from %.6g to %.6g, %s", verdict.before, verdict.after, size);
   if (shift.scale > 0) {
     absl::StrAppendFormat(&text, ", %.1f times the noise", std::fabs(shift.difference) / shift.scale);
   }

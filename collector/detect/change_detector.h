@@ -32,8 +32,8 @@ RegimeNoise EstimateNoise(absl::Span<const Point> regime);
 class ChangeDetector final : public Detector {
  public:
   struct Options {
-    size_t warm_up = 12;               // samples of the old level that are needed
-    size_t warm_up_with_scale = 6;     // the same, where `pooled_scale` is known
+    size_t warm_up = 12;            // samples of the old level that are needed
+    size_t warm_up_with_scale = 6;  // the same, where `pooled_scale` is known
     size_t max_before = 120;
     double score_limit = 4.1;          // of the size test, in standard deviations of a normal
     double order_limit = 1e-4;         // of the order test, a probability

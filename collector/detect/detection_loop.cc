@@ -34,8 +34,9 @@ class DetectionLoop::Impl {
         closed_(options_.metrics->AddCounter("fleetmark_detect_findings_closed_total", "Findings closed.")),
         errors_(options_.metrics->AddCounter("fleetmark_detect_errors_total",
                                              "Evaluations that failed; the series is tried again.")),
-        resets_(options_.metrics->AddCounter("fleetmark_detect_state_resets_total",
-                                             "Series whose detection state could not be read and began anew.")),
+        resets_(
+            options_.metrics->AddCounter("fleetmark_detect_state_resets_total",
+                                         "Series whose detection state could not be read and began anew.")),
         seconds_(options_.metrics->AddHistogram("fleetmark_detect_evaluation_seconds",
                                                 "Time to evaluate one series, with reading and writing.",
                                                 {0.0005, 0.001, 0.005, 0.02, 0.1, 0.5, 2})) {
@@ -44,7 +45,9 @@ class DetectionLoop::Impl {
 
   ~Impl() { Stop(); }
 
-  void Start() { thread_ = std::thread([this] { Loop(); }); }
+  void Start() {
+    thread_ = std::thread([this] { Loop(); });
+  }
 
   void Stop() {
     {

@@ -103,9 +103,8 @@ class Evaluator {
   void CloseStaleReference() {
     const int open = NextOpen(v1::Finding::KIND_REFERENCE, 0);
     if (open < 0) return;
-    const bool same = input_.reference.has_value() &&
-                      google::protobuf::util::MessageDifferencer::Equals(*input_.reference,
-                                                                         state_.open(open).reference());
+    const bool same = input_.reference.has_value() && google::protobuf::util::MessageDifferencer::Equals(
+                                                          *input_.reference, state_.open(open).reference());
     if (!same) Close(open, "the reference was changed or removed");
   }
 
@@ -122,7 +121,8 @@ class Evaluator {
     if (open < 0) Open(ReferenceFinding(*bounds, result, sample));
   }
 
-  v1::Finding ReferenceFinding(const ReferenceBounds& bounds, ReferenceResult result, const Point& sample) const {
+  v1::Finding ReferenceFinding(const ReferenceBounds& bounds, ReferenceResult result,
+                               const Point& sample) const {
     v1::Finding finding =
         NewFinding(v1::Finding::KIND_REFERENCE, "reference", sample.time_unix_ns, sample.time_unix_ns);
     const double expected = input_.reference->value();
@@ -133,7 +133,9 @@ class Evaluator {
                           : !known                               ? v1::Finding::DIRECTION_NEUTRAL
                           : worse                                ? v1::Finding::DIRECTION_WORSE
                                                                  : v1::Finding::DIRECTION_BETTER);
-    const int64_t before_ns = last_time_ != 0 ? last_time_ : points_.empty() ? 0 : points_.back().time_unix_ns;
+    const int64_t before_ns = last_time_ != 0   ? last_time_
+                              : points_.empty() ? 0
+                                                : points_.back().time_unix_ns;
     finding.set_onset_earliest_unix_ns(before_ns);
     finding.set_before(expected);
     finding.set_after(sample.value);
@@ -144,8 +146,8 @@ class Evaluator {
     finding.set_confidence(1);  // out of bounds is a fact, not an estimate
     finding.set_samples_after(1);
     *finding.mutable_reference() = *input_.reference;
-    finding.set_explanation(absl::StrFormat("%.6g is outside the reference %.6g, from %.6g to %.6g", sample.value,
-                                            expected, bounds.low, bounds.high));
+    finding.set_explanation(absl::StrFormat("%.6g is outside the reference %.6g, from %.6g to %.6g",
+                                            sample.value, expected, bounds.low, bounds.high));
     return finding;
   }
 
@@ -155,9 +157,8 @@ class Evaluator {
   void JudgeChange() {
     if (input_.series->better() == v1::BETTER_NONE) return;
     if (CloseReturned()) return;
-    const auto begin = std::lower_bound(
-        points_.begin(), points_.end(), state_.regime_start_unix_ns(),
-        [](const Point& p, int64_t time) { return p.time_unix_ns < time; });
+    const auto begin = std::lower_bound(points_.begin(), points_.end(), state_.regime_start_unix_ns(),
+                                        [](const Point& p, int64_t time) { return p.time_unix_ns < time; });
     const auto first = static_cast<size_t>(begin - points_.begin());
     if (first + 1 >= points_.size()) return;
     const absl::Span<const Point> regime = absl::MakeConstSpan(points_).subspan(first);
@@ -200,7 +201,8 @@ class Evaluator {
 
   void OpenChange(const v1::Finding& finding) {
     int count = 0;
-    for (int i = NextOpen(v1::Finding::KIND_CHANGE, 0); i >= 0; i = NextOpen(v1::Finding::KIND_CHANGE, i + 1)) {
+    for (int i = NextOpen(v1::Finding::KIND_CHANGE, 0); i >= 0;
+         i = NextOpen(v1::Finding::KIND_CHANGE, i + 1)) {
       ++count;
     }
     if (count >= kMaxOpenChanges) Close(NextOpen(v1::Finding::KIND_CHANGE, 0), "superseded by newer changes");
@@ -208,7 +210,8 @@ class Evaluator {
   }
 
   void CloseChangesFrom(int index, const std::string& why) {
-    for (int i = NextOpen(v1::Finding::KIND_CHANGE, index); i >= 0; i = NextOpen(v1::Finding::KIND_CHANGE, i)) {
+    for (int i = NextOpen(v1::Finding::KIND_CHANGE, index); i >= 0;
+         i = NextOpen(v1::Finding::KIND_CHANGE, i)) {
       Close(i, why);
     }
   }
@@ -218,7 +221,8 @@ class Evaluator {
   // is news.
   bool CloseUndone(const Verdict& verdict) {
     const double spread = std::fabs(verdict.after - verdict.before) / 2;
-    for (int i = NextOpen(v1::Finding::KIND_CHANGE, 0); i >= 0; i = NextOpen(v1::Finding::KIND_CHANGE, i + 1)) {
+    for (int i = NextOpen(v1::Finding::KIND_CHANGE, 0); i >= 0;
+         i = NextOpen(v1::Finding::KIND_CHANGE, i + 1)) {
       const v1::Finding& open = state_.open(i);
       const double size = std::fabs(open.after() - open.before());
       const bool opposite = (open.after() > open.before()) != (verdict.after > verdict.before);
@@ -243,14 +247,16 @@ class Evaluator {
     if (points_.size() < kReturnSamples) return false;
     const absl::Span<const Point> newest = absl::MakeConstSpan(points_).last(kReturnSamples);
     if (newest.front().time_unix_ns < state_.regime_start_unix_ns()) return false;
-    for (int i = NextOpen(v1::Finding::KIND_CHANGE, 0); i >= 0; i = NextOpen(v1::Finding::KIND_CHANGE, i + 1)) {
+    for (int i = NextOpen(v1::Finding::KIND_CHANGE, 0); i >= 0;
+         i = NextOpen(v1::Finding::KIND_CHANGE, i + 1)) {
       const v1::Finding open = state_.open(i);
       const double limit = kReturnFraction * std::fabs(open.after() - open.before());
       const auto nearer_before = [&open](const Point& p) {
         return std::fabs(p.value - open.before()) < std::fabs(p.value - open.after());
       };
       if (std::fabs(MedianOf(newest) - open.before()) > limit) continue;
-      if (std::count_if(newest.begin(), newest.end(), nearer_before) + 1 < static_cast<int>(kReturnSamples)) continue;
+      if (std::count_if(newest.begin(), newest.end(), nearer_before) + 1 < static_cast<int>(kReturnSamples))
+        continue;
       size_t first = points_.size() - kReturnSamples;
       while (first > 0 && points_[first - 1].time_unix_ns > open.onset_latest_unix_ns() &&
              nearer_before(points_[first - 1])) {
@@ -276,9 +282,9 @@ class Evaluator {
     const bool comparable = state_.pooled_scale() > 0 && state_.pooled_logarithmic() == noise.logarithmic;
     const double old_weight = comparable ? kPooledWeight : 0;
     const auto weight = static_cast<double>(std::min<size_t>(regime.size(), 100));
-    const double variance = (old_weight * state_.pooled_scale() * state_.pooled_scale() +
-                             weight * noise.scale * noise.scale) /
-                            (old_weight + weight);
+    const double variance =
+        (old_weight * state_.pooled_scale() * state_.pooled_scale() + weight * noise.scale * noise.scale) /
+        (old_weight + weight);
     state_.set_pooled_scale(std::sqrt(variance));
     state_.set_pooled_logarithmic(noise.logarithmic);
   }
@@ -305,7 +311,8 @@ absl::StatusOr<SeriesState> ParseState(std::string_view bytes) {
   }
   if (state.version() > kStateVersion) {
     return absl::FailedPreconditionError(absl::StrCat("the detection state of a series has version ",
-                                                      state.version(), ", this collector knows ", kStateVersion));
+                                                      state.version(), ", this collector knows ",
+                                                      kStateVersion));
   }
   return state;
 }

@@ -9,7 +9,9 @@
 namespace fleetmark::collector {
 namespace {
 
-bool MatchesText(const std::string& wanted, const std::string& text) { return wanted.empty() || wanted == text; }
+bool MatchesText(const std::string& wanted, const std::string& text) {
+  return wanted.empty() || wanted == text;
+}
 
 template <typename Map>
 bool HasLabels(const Labels& wanted, const Map& labels) {
