@@ -98,7 +98,8 @@ int Milliseconds(absl::Duration duration) { return static_cast<int>(absl::ToInt6
 
 }  // namespace
 
-std::unique_ptr<UploadStream> GrpcUploadConnector::Connect(const std::string& address, UploadStream::Events events) {
+std::unique_ptr<UploadStream> GrpcUploadConnector::Connect(const std::string& address,
+                                                           UploadStream::Events events) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(static_cast<int>(limits::kMessageBytes));
   arguments.SetMaxSendMessageSize(static_cast<int>(limits::kMessageBytes));
@@ -112,8 +113,8 @@ std::unique_ptr<UploadStream> GrpcUploadConnector::Connect(const std::string& ad
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
   arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_CHANNELZ, 0);
-  return std::make_unique<GrpcUploadStream>(grpc::CreateCustomChannel(address, options_.credentials, arguments),
-                                            std::move(events));
+  return std::make_unique<GrpcUploadStream>(
+      grpc::CreateCustomChannel(address, options_.credentials, arguments), std::move(events));
 }
 
 }  // namespace fleetmark::agent
