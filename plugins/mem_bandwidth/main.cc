@@ -1,6 +1,7 @@
 // Memory bandwidth: STREAM's kernels over all CPUs that the process may use.
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -16,13 +17,15 @@ using fleetmark::plugin::Labels;
 using fleetmark::plugin::Plugin;
 namespace mb = fleetmark::mem_bandwidth;
 
-constexpr size_t kUnknownCacheBytes = size_t{32} << 20;
+constexpr size_t kMaxCacheBytesPerCpu = size_t{32} << 20;
 
-// Virtual machines often hide the caches from the kernel's files; the C library then asks the processor.
+// Virtual machines often hide the caches from the kernel's files. The C library then asks the processor,
+// which may answer for the whole host: no CPU has more than the cap to itself.
 size_t CacheBytes(const std::vector<int>& cpus) {
   if (const size_t bytes = mb::LastLevelCacheBytes("/", cpus); bytes > 0) return bytes;
+  const size_t most = kMaxCacheBytesPerCpu * cpus.size();
   const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  return bytes > 0 ? static_cast<size_t>(bytes) : kUnknownCacheBytes;
+  return bytes > 0 ? std::min(static_cast<size_t>(bytes), most) : most;
 }
 
 size_t ArrayBytes(Plugin& plugin, const std::vector<int>& cpus) {
