@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -106,45 +107,51 @@ int Spawn(const ChildOptions& options, int in, int out, int err, const sigset_t&
   return error;
 }
 
-// Takes what the pipe holds now. False at its end.
-bool Drain(const Fd& pipe, std::string* kept, std::string* both) {
+enum class Taken { kSome, kNothingNow, kEnd };
+
+// One read, so that no pipe, however fast it is filled, keeps the caller from the rest.
+Taken TakeOnce(const Fd& pipe, std::string* kept, std::string* both) {
   char buffer[65536];
-  while (true) {
-    const ssize_t n = read(pipe.get(), buffer, sizeof buffer);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return n < 0 && errno == EAGAIN;
-    kept->append(buffer, static_cast<size_t>(n));
-    both->append(buffer, static_cast<size_t>(n));
-    WriteAll(STDERR_FILENO, buffer, static_cast<size_t>(n));
-    if (static_cast<size_t>(n) < sizeof buffer) return true;  // so that the other pipe gets its turn
-  }
+  const ssize_t n = read(pipe.get(), buffer, sizeof buffer);
+  if (n < 0) return errno == EAGAIN || errno == EINTR ? Taken::kNothingNow : Taken::kEnd;
+  if (n == 0) return Taken::kEnd;
+  kept->append(buffer, static_cast<size_t>(n));
+  both->append(buffer, static_cast<size_t>(n));
+  WriteAll(STDERR_FILENO, buffer, static_cast<size_t>(n));
+  return Taken::kSome;
 }
 
 // Fills in what the program prints until it ends.
 void Collect(pid_t pid, const ChildOptions& options, const Fd& child_ended, Pipe& out, Pipe& err,
              ChildResult* result) {
-  bool running = true;
-  while (running) {
+  const auto take = [result](Pipe& pipe, std::string* kept) {
+    const Taken taken = pipe.read_end.ok() ? TakeOnce(pipe.read_end, kept, &result->both) : Taken::kEnd;
+    if (taken == Taken::kEnd) pipe.read_end.Close();
+    return taken;
+  };
+  const auto too_much = [&] {
+    return std::max(result->standard_output.size(), result->standard_error.size()) > options.max_output_bytes;
+  };
+  int status = 0;
+  while (waitpid(pid, &status, WNOHANG) == 0) {
     pollfd fds[] = {
         {child_ended.get(), POLLIN, 0}, {out.read_end.get(), POLLIN, 0}, {err.read_end.get(), POLLIN, 0}};
-    if (poll(fds, 3, -1) < 0 && errno != EINTR) break;
-    // Asked before the pipes are read: all that an ended program wrote is then in them.
-    int status = 0;
-    running = waitpid(pid, &status, WNOHANG) == 0;
-    if (!running) result->exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    if (out.read_end.ok() && !Drain(out.read_end, &result->standard_output, &result->both))
-      out.read_end.Close();
-    if (err.read_end.ok() && !Drain(err.read_end, &result->standard_error, &result->both))
-      err.read_end.Close();
-    if (running &&
-        std::max(result->standard_output.size(), result->standard_error.size()) > options.max_output_bytes) {
-      result->too_much_output = true;
+    poll(fds, 3, -1);
+    take(out, &result->standard_output);
+    take(err, &result->standard_error);
+    if (too_much()) {
       kill(pid, SIGKILL);
-    }
-    signalfd_siginfo ignored;
-    while (read(child_ended.get(), &ignored, sizeof ignored) > 0) {
+      waitpid(pid, &status, 0);
+      break;
     }
   }
+  result->exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  // The pipes may still hold what it wrote last.
+  while (!too_much() && take(out, &result->standard_output) == Taken::kSome) {
+  }
+  while (!too_much() && take(err, &result->standard_error) == Taken::kSome) {
+  }
+  result->too_much_output = too_much();
 }
 
 }  // namespace
