@@ -106,15 +106,17 @@ TEST_F(DetectionLoopTest, AttachesTheNodesEventsNearTheOnset) {
   add_event("n1", onset - 30 * kMinuteNs, "new driver");
   add_event("n1", onset - 600 * kMinuteNs, "long ago");
   add_event("n2", onset, "elsewhere");
+  add_event("", onset, "deployment");
   AddRuns("n1", "stream", Level(10, 70));
   Make()->RunOnce();
   ASSERT_EQ(Stored().size(), 1u);
-  ASSERT_EQ(Stored()[0].events_size(), 1);
+  ASSERT_EQ(Stored()[0].events_size(), 2);
   EXPECT_EQ(Stored()[0].events(0).message(), "new driver");
+  EXPECT_EQ(Stored()[0].events(1).message(), "deployment");
   AddRuns("n1", "stream", Level(10, 100));
   Make()->RunOnce();
   EXPECT_EQ(Stored()[0].state(), v1::Finding::STATE_CLOSED);
-  EXPECT_EQ(Stored()[0].events_size(), 1);  // kept when it closes
+  EXPECT_EQ(Stored()[0].events_size(), 2);  // kept when it closes
 }
 
 TEST_F(DetectionLoopTest, ReferencesFollowNodeLabelsAndUnits) {
