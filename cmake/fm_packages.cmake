@@ -18,3 +18,6 @@ if(NOT FM_CORE_ONLY)
   find_package(gRPC CONFIG REQUIRED)
   find_package(RocksDB CONFIG REQUIRED)
 endif()
+
+# Where Debian keeps the static archives (fm_static.cmake).
+get_filename_component(FM_LIB_DIR "${Protobuf_LIBRARY}" DIRECTORY)

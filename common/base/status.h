@@ -25,13 +25,14 @@
 #define FM_CONCAT_(a, b) FM_CONCAT_INNER_(a, b)
 
 // Returns from the calling function when `expr`, an absl::Status, is not OK.
-#define FM_RETURN_IF_ERROR(expr)                    \
-  do {                                              \
+#define FM_RETURN_IF_ERROR(expr)                                                 \
+  do {                                                                           \
     if (::absl::Status fm_status_ = (expr); !fm_status_.ok()) return fm_status_; \
   } while (false)
 
 // FM_ASSIGN_OR_RETURN(auto x, F()): declares x from a StatusOr, or returns its error.
-#define FM_ASSIGN_OR_RETURN(lhs, expr) FM_ASSIGN_OR_RETURN_IMPL_(FM_CONCAT_(fm_statusor_, __LINE__), lhs, expr)
+#define FM_ASSIGN_OR_RETURN(lhs, expr) \
+  FM_ASSIGN_OR_RETURN_IMPL_(FM_CONCAT_(fm_statusor_, __LINE__), lhs, expr)
 #define FM_ASSIGN_OR_RETURN_IMPL_(tmp, lhs, expr) \
   auto tmp = (expr);                              \
   if (!tmp.ok()) return std::move(tmp).status();  \

@@ -45,8 +45,9 @@ std::string NewUlid(absl::Time time) {
 }
 
 bool IsUlid(std::string_view text) {
-  return text.size() == 26 && text[0] <= '7' &&
-         std::all_of(text.begin(), text.end(), [](char c) { return kAlphabet.find(c) != std::string_view::npos; });
+  return text.size() == 26 && text[0] <= '7' && std::all_of(text.begin(), text.end(), [](char c) {
+           return kAlphabet.find(c) != std::string_view::npos;
+         });
 }
 
 std::string RandomHex128() { return absl::BytesToHexString(RandomBytes(16)); }

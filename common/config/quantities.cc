@@ -81,7 +81,7 @@ absl::StatusOr<int64_t> ParseBytes(std::string_view text) {
   return wrong();
 }
 
-std::string FormatDuration(absl::Duration duration) {
+std::string DurationText(absl::Duration duration) {
   std::string text;
   for (const auto& [name, length] : kTimeUnits) {
     const int64_t count = absl::IDivDuration(duration, length, &duration);
@@ -90,9 +90,10 @@ std::string FormatDuration(absl::Duration duration) {
   return text.empty() ? "0s" : text;
 }
 
-std::string FormatBytes(int64_t bytes) {
+std::string BytesText(int64_t bytes) {
   for (const auto& [name, size] : kByteUnits) {
-    if (name.size() == 3 && bytes != 0 && bytes % size == 0) return absl::StrCat(bytes / size, std::string(name));
+    if (name.size() == 3 && bytes != 0 && bytes % size == 0)
+      return absl::StrCat(bytes / size, std::string(name));
   }
   return absl::StrCat(bytes, "B");
 }

@@ -20,8 +20,8 @@ absl::StatusOr<absl::Duration> ParseDuration(std::string_view text);
 absl::StatusOr<int64_t> ParseBytes(std::string_view text);
 
 // The shortest of the above that is exact: "1h30m", "64KiB".
-std::string FormatDuration(absl::Duration duration);
-std::string FormatBytes(int64_t bytes);
+std::string DurationText(absl::Duration duration);
+std::string BytesText(int64_t bytes);
 
 }  // namespace fleetmark
 

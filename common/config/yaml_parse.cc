@@ -63,8 +63,8 @@ class Converter {
   }
 
   absl::Status Fault(const YAML::Mark& mark, std::string_view message) const {
-    return absl::InvalidArgumentError(absl::StrCat(std::string(origin_), ":", mark.line + 1, ":", mark.column + 1,
-                                                   ": ", std::string(message)));
+    return absl::InvalidArgumentError(absl::StrCat(std::string(origin_), ":", mark.line + 1, ":",
+                                                   mark.column + 1, ": ", std::string(message)));
   }
 
   const std::string_view origin_;

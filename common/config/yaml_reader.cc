@@ -36,7 +36,8 @@ bool LooksLikeJsonNumber(const std::string& text) {
   double value = 0;
   size_t digits = text[0] == '-' ? 1 : 0;
   if (text.size() <= digits || !isdigit(static_cast<unsigned char>(text[digits]))) return false;
-  if (text[digits] == '0' && text.size() > digits + 1 && isdigit(static_cast<unsigned char>(text[digits + 1]))) {
+  if (text[digits] == '0' && text.size() > digits + 1 &&
+      isdigit(static_cast<unsigned char>(text[digits + 1]))) {
     return false;
   }
   if (text.back() == '.' || text.find_first_of("xXnN") != std::string::npos) return false;
@@ -59,7 +60,8 @@ std::string TreeJson(const YamlTree& tree) {
     case YamlTree::Kind::kList:
       return absl::StrCat(
           "[",
-          absl::StrJoin(tree.items, ",", [](std::string* out, const YamlTree& item) { out->append(TreeJson(item)); }),
+          absl::StrJoin(tree.items, ",",
+                        [](std::string* out, const YamlTree& item) { out->append(TreeJson(item)); }),
           "]");
     case YamlTree::Kind::kMap:
       break;
@@ -100,16 +102,18 @@ absl::Status YamlReader::status() const {
   std::stable_sort(sorted.begin(), sorted.end(), [](const FaultLine& a, const FaultLine& b) {
     return std::pair(a.line, a.column) < std::pair(b.line, b.column);
   });
-  return absl::InvalidArgumentError(absl::StrJoin(sorted, "\n", [this](std::string* out, const FaultLine& fault) {
-    absl::StrAppend(out, origin_, ":", fault.line, ":", fault.column, ": ", fault.text);
-  }));
+  return absl::InvalidArgumentError(
+      absl::StrJoin(sorted, "\n", [this](std::string* out, const FaultLine& fault) {
+        absl::StrAppend(out, origin_, ":", fault.line, ":", fault.column, ": ", fault.text);
+      }));
 }
 
 std::string YamlValue::Where() const { return absl::StrCat(reader_->origin_, ":", line_, ":", column_); }
 
 void YamlValue::Fault(std::string_view message) {
   if (!reader_->parse_status_.ok()) return;
-  const std::string text = path_.empty() ? std::string(message) : absl::StrCat(path_, ": ", std::string(message));
+  const std::string text =
+      path_.empty() ? std::string(message) : absl::StrCat(path_, ": ", std::string(message));
   for (const auto& fault : reader_->faults_) {
     if (fault.line == line_ && fault.column == column_ && fault.text == text) return;
   }
@@ -212,11 +216,11 @@ int64_t YamlValue::Int(int64_t default_value, int64_t min, int64_t max) {
     return default_value;
   }
   if (value >= min && value <= max) return value;
-  Fault(absl::StrCat("must be ",
-                     RangeText(min, max, min != std::numeric_limits<int64_t>::min(),
-                               max != std::numeric_limits<int64_t>::max(),
-                               [](int64_t v) { return absl::StrCat(v); }),
-                     ", not ", value));
+  Fault(absl::StrCat(
+      "must be ",
+      RangeText(min, max, min != std::numeric_limits<int64_t>::min(),
+                max != std::numeric_limits<int64_t>::max(), [](int64_t v) { return absl::StrCat(v); }),
+      ", not ", value));
   return default_value;
 }
 
@@ -245,9 +249,10 @@ absl::Duration YamlValue::Duration(absl::Duration default_value, absl::Duration 
     return default_value;
   }
   if (*value >= min && *value <= max) return *value;
-  Fault(absl::StrCat("must be ",
-                     RangeText(min, max, min > absl::ZeroDuration(), max != absl::InfiniteDuration(), FormatDuration),
-                     ", not ", *text));
+  Fault(absl::StrCat(
+      "must be ",
+      RangeText(min, max, min > absl::ZeroDuration(), max != absl::InfiniteDuration(), DurationText),
+      ", not ", *text));
   return default_value;
 }
 
@@ -261,8 +266,8 @@ int64_t YamlValue::Bytes(int64_t default_value, int64_t min, int64_t max) {
   }
   if (*value >= min && *value <= max) return *value;
   Fault(absl::StrCat("must be ",
-                     RangeText(min, max, min > 0, max != std::numeric_limits<int64_t>::max(), FormatBytes), ", not ",
-                     *text));
+                     RangeText(min, max, min > 0, max != std::numeric_limits<int64_t>::max(), BytesText),
+                     ", not ", *text));
   return default_value;
 }
 

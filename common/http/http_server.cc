@@ -82,13 +82,13 @@ void FillResponse(HttpResponse&& in, httplib::Response& out) {
     out.set_content(in.body, in.content_type);
     return;
   }
-  out.set_chunked_content_provider(
-      in.content_type, [stream = std::move(in.stream)](size_t, httplib::DataSink& sink) {
-        const auto write = [&sink](const std::string& piece) { return sink.write(piece.data(), piece.size()); };
-        if (stream(write)) return true;
-        sink.done();
-        return true;
-      });
+  out.set_chunked_content_provider(in.content_type, [stream = std::move(in.stream)](size_t,
+                                                                                    httplib::DataSink& sink) {
+    const auto write = [&sink](const std::string& piece) { return sink.write(piece.data(), piece.size()); };
+    if (stream(write)) return true;
+    sink.done();
+    return true;
+  });
 }
 
 }  // namespace
@@ -136,7 +136,8 @@ HttpServer::HttpServer() : impl_(std::make_unique<Impl>()) {
 HttpServer::~HttpServer() { Stop(); }
 
 void HttpServer::Handle(const std::string& method, const std::string& pattern, HttpHandler handler) {
-  const auto serve = [handler = std::move(handler)](const httplib::Request& request, httplib::Response& response) {
+  const auto serve = [handler = std::move(handler)](const httplib::Request& request,
+                                                    httplib::Response& response) {
     absl::StatusOr<HttpResponse> answer = handler(ToRequest(request));
     FillResponse(answer.ok() ? *std::move(answer) : ErrorResponse(answer.status()), response);
   };

@@ -17,13 +17,14 @@ bool Digit(char c) { return c >= '0' && c <= '9'; }
 bool AlphaNum(char c) { return Lower(c) || Digit(c) || (c >= 'A' && c <= 'Z'); }
 
 std::string Quoted(std::string_view text) {
-  return absl::StrCat("'", absl::CHexEscape(absl::string_view(text.data(), std::min<size_t>(text.size(), 80))),
-                      "'");
+  return absl::StrCat(
+      "'", absl::CHexEscape(absl::string_view(text.data(), std::min<size_t>(text.size(), 80))), "'");
 }
 
 absl::Status Wrong(std::string_view what, std::string_view text, std::string_view right) {
-  return absl::InvalidArgumentError(absl::StrCat(absl::string_view(what.data(), what.size()), " ", Quoted(text),
-                                                 " must be ", absl::string_view(right.data(), right.size())));
+  return absl::InvalidArgumentError(absl::StrCat(absl::string_view(what.data(), what.size()), " ",
+                                                 Quoted(text), " must be ",
+                                                 absl::string_view(right.data(), right.size())));
 }
 
 // The length of the well-formed UTF-8 sequence at the start of `s` (RFC 3629), 0 if there is none.
@@ -57,16 +58,17 @@ size_t Utf8Length(std::string_view s) {
 }  // namespace
 
 absl::Status CheckIdentifier(std::string_view what, std::string_view name) {
-  const bool good = !name.empty() && name.size() <= limits::kNameBytes && Lower(name[0]) &&
-                    std::all_of(name.begin(), name.end(), [](char c) { return Lower(c) || Digit(c) || c == '_'; });
+  const bool good =
+      !name.empty() && name.size() <= limits::kNameBytes && Lower(name[0]) &&
+      std::all_of(name.begin(), name.end(), [](char c) { return Lower(c) || Digit(c) || c == '_'; });
   if (good) return absl::OkStatus();
   return Wrong(what, name, "1 to 64 characters of a-z, 0-9 and _, beginning with a letter");
 }
 
 absl::Status CheckBenchmarkName(std::string_view what, std::string_view name) {
-  const bool good =
-      !name.empty() && name.size() <= limits::kNameBytes && AlphaNum(name[0]) &&
-      std::all_of(name.begin(), name.end(), [](char c) { return AlphaNum(c) || c == '_' || c == '-' || c == '.'; });
+  const bool good = !name.empty() && name.size() <= limits::kNameBytes && AlphaNum(name[0]) &&
+                    std::all_of(name.begin(), name.end(),
+                                [](char c) { return AlphaNum(c) || c == '_' || c == '-' || c == '.'; });
   if (good) return absl::OkStatus();
   return Wrong(what, name, "1 to 64 letters, digits, '_', '-' or '.', beginning with a letter or digit");
 }

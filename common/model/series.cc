@@ -48,7 +48,8 @@ absl::Status CheckMetric(const v1::Metric& metric, int index) {
 
 absl::Status CheckCount(const char* field, int size, size_t max) {
   if (static_cast<size_t>(size) <= max) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(field, " has ", size, " entries, at most ", max, " are allowed"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, " has ", size, " entries, at most ", max, " are allowed"));
 }
 
 }  // namespace
@@ -121,7 +122,8 @@ absl::Status CheckRun(const v1::Run& run) {
   FM_RETURN_IF_ERROR(CheckCount("metrics", run.metrics_size(), limits::kMetricsPerRun));
   FM_RETURN_IF_ERROR(CheckCount("warnings", run.warnings_size(), limits::kWarningsPerRun));
   FM_RETURN_IF_ERROR(CheckCount("notes", run.notes_size(), limits::kNotesPerRun));
-  FM_RETURN_IF_ERROR(CheckCount("conditions", static_cast<int>(run.conditions().size()), limits::kConditionsPerRun));
+  FM_RETURN_IF_ERROR(
+      CheckCount("conditions", static_cast<int>(run.conditions().size()), limits::kConditionsPerRun));
   for (const std::string& text : run.warnings()) {
     FM_RETURN_IF_ERROR(CheckText("warnings", text, limits::kReasonBytes));
   }
@@ -144,7 +146,8 @@ absl::Status CheckRun(const v1::Run& run) {
 }
 
 absl::Status CheckEvent(const v1::Event& event) {
-  if (!IsUlid(event.event_id())) return absl::InvalidArgumentError("event_id must be a ULID of 26 characters");
+  if (!IsUlid(event.event_id()))
+    return absl::InvalidArgumentError("event_id must be a ULID of 26 characters");
   if (event.time_unix_ns() < 0) return absl::InvalidArgumentError("time_unix_ns must not be negative");
   FM_RETURN_IF_ERROR(CheckText("subject", event.subject(), limits::kFactNameBytes));
   FM_RETURN_IF_ERROR(CheckText("old_value", event.old_value(), limits::kEventTextBytes));

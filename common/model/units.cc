@@ -83,10 +83,10 @@ absl::Status CheckUnit(std::string_view name) {
   std::vector<std::string_view> names;
   for (const Unit& unit : AllUnits()) names.push_back(unit.name);
   const std::string nearest = NearestName(name, names);
-  return absl::InvalidArgumentError(
-      absl::StrCat("unit '", std::string(name), "' is not known",
-                   nearest.empty() ? "; the list is in docs/plugin-protocol.md"
-                                   : absl::StrCat("; did you mean '", nearest, "'?")));
+  return absl::InvalidArgumentError(absl::StrCat("unit '", std::string(name), "' is not known",
+                                                 nearest.empty()
+                                                     ? "; the list is in docs/plugin-protocol.md"
+                                                     : absl::StrCat("; did you mean '", nearest, "'?")));
 }
 
 absl::StatusOr<double> ConvertUnit(double value, std::string_view from, std::string_view to) {
@@ -96,8 +96,8 @@ absl::StatusOr<double> ConvertUnit(double value, std::string_view from, std::str
   const Unit* b = FindUnit(to);
   if (a == b) return value;
   if (a->dimension != b->dimension) {
-    return absl::InvalidArgumentError(absl::StrCat("unit '", std::string(from), "' can't be converted to '",
-                                                   std::string(to), "'"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("unit '", std::string(from), "' can't be converted to '", std::string(to), "'"));
   }
   return value * a->scale / b->scale;
 }

@@ -1,15 +1,10 @@
 #include "common/net/credentials.h"
 
-#include <vector>
-
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/security/tls_certificate_provider.h"
 #include "grpcpp/security/tls_credentials_options.h"
 
-#include "common/base/file.h"
 #include "common/base/status.h"
 
 namespace fleetmark {
@@ -18,27 +13,13 @@ namespace {
 namespace tls = grpc::experimental;
 
 constexpr unsigned kReloadSeconds = 5;
-constexpr size_t kMaxPemBytes = 1024 * 1024;
 
 std::shared_ptr<tls::FileWatcherCertificateProvider> Watch(const TlsFiles& files) {
-  return std::make_shared<tls::FileWatcherCertificateProvider>(files.key, files.certificate, files.ca, kReloadSeconds);
+  return std::make_shared<tls::FileWatcherCertificateProvider>(files.key, files.certificate, files.ca,
+                                                               kReloadSeconds);
 }
 
 }  // namespace
-
-absl::Status CheckTlsFiles(const TlsFiles& files) {
-  if (!files.enabled()) return absl::OkStatus();
-  if (files.ca.empty() || files.certificate.empty() || files.key.empty()) {
-    return absl::InvalidArgumentError("tls needs all of ca, certificate and key");
-  }
-  for (const std::string& path : {files.ca, files.certificate, files.key}) {
-    FM_ASSIGN_OR_RETURN(const std::string pem, ReadFile(path, kMaxPemBytes));
-    if (!absl::StrContains(pem, "-----BEGIN ")) {
-      return absl::InvalidArgumentError(absl::StrCat(path, " is not a PEM file"));
-    }
-  }
-  return absl::OkStatus();
-}
 
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials(const TlsFiles& files) {
   if (!files.enabled()) return grpc::InsecureChannelCredentials();
@@ -58,11 +39,6 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(c
   options.watch_identity_key_cert_pairs();
   options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
   return tls::TlsServerCredentials(options);
-}
-
-bool IsLocalAddress(const std::string& address) {
-  return absl::StartsWith(address, "127.") || absl::StartsWith(address, "[::1]:") ||
-         absl::StartsWith(address, "localhost:") || absl::StartsWith(address, "unix:");
 }
 
 }  // namespace fleetmark

@@ -28,7 +28,7 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
 }
 
 spdlog::logger& Logger() {
-  static spdlog::logger& logger = [] () -> spdlog::logger& {
+  static spdlog::logger& logger = []() -> spdlog::logger& {
     static spdlog::logger instance("fleetmark", std::make_shared<spdlog::sinks::stderr_sink_mt>());
     instance.set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %v", spdlog::pattern_time_type::utc);
     return instance;
@@ -109,8 +109,8 @@ void InitLog(const LogOptions& options) {
 
 absl::Status ParseLogLevel(std::string_view text, LogLevel* level) {
   for (const auto& [name, value] :
-       {std::pair{"debug", LogLevel::kDebug}, std::pair{"info", LogLevel::kInfo}, std::pair{"warn", LogLevel::kWarn},
-        std::pair{"error", LogLevel::kError}}) {
+       {std::pair{"debug", LogLevel::kDebug}, std::pair{"info", LogLevel::kInfo},
+        std::pair{"warn", LogLevel::kWarn}, std::pair{"error", LogLevel::kError}}) {
     if (text != name) continue;
     *level = value;
     return absl::OkStatus();

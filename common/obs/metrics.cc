@@ -124,7 +124,8 @@ Histogram& Metrics::AddHistogram(const std::string& name, const std::string& hel
   auto& slot = impl_->histograms[{name, labels}];
   if (slot == nullptr) {
     auto& family = prometheus::BuildHistogram().Name(name).Help(help).Register(impl_->registry);
-    slot = std::make_unique<HistogramImpl>(family.Add(labels, prometheus::Histogram::BucketBoundaries(buckets)));
+    slot =
+        std::make_unique<HistogramImpl>(family.Add(labels, prometheus::Histogram::BucketBoundaries(buckets)));
   }
   return *slot;
 }

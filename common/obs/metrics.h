@@ -45,8 +45,8 @@ class Metrics {
   // The same name and labels give the same instrument again.
   Counter& AddCounter(const std::string& name, const std::string& help, const LabelMap& labels = {});
   Gauge& AddGauge(const std::string& name, const std::string& help, const LabelMap& labels = {});
-  Histogram& AddHistogram(const std::string& name, const std::string& help, const std::vector<double>& buckets,
-                          const LabelMap& labels = {});
+  Histogram& AddHistogram(const std::string& name, const std::string& help,
+                          const std::vector<double>& buckets, const LabelMap& labels = {});
 
   // Called before each scrape, to set gauges whose value is kept elsewhere. In the scraping thread.
   void OnScrape(std::function<void()> update);

@@ -1,0 +1,57 @@
+// The agent's configuration file: what it may say, and its one loader. configs/agent.yaml is the commented
+// default; docs/configuration.md lists every key.
+//
+// Thread-safety: plain data. Errors: InvalidArgument with every fault of every file at once, each as
+// "file:line:column: key: what is wrong"; NotFound and so on when a file can't be read.
+#ifndef FLEETMARK_AGENT_CONFIG_H_
+#define FLEETMARK_AGENT_CONFIG_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+#include "common/model/labels.h"
+#include "common/net/endpoint.h"
+#include "common/obs/log.h"
+#include "fleetmark/v1/types.pb.h"
+
+namespace fleetmark::agent {
+
+// A configured benchmark and where it stands, for messages about it.
+struct BenchmarkConfig {
+  v1::Benchmark benchmark;
+  std::string where;  // "file:line:column"
+};
+
+struct AgentConfig {
+  std::string node_name;  // default: the host's name
+  Labels node_labels;
+  std::vector<std::string> collectors;  // host:port, tried in turn
+  TlsFiles tls;
+  bool allow_plaintext = false;  // to a collector that is not on this machine
+  std::vector<std::string> plugin_paths;
+  std::string data_dir;
+  HostPort http;  // no host: no HTTP
+  LogOptions log;
+  int64_t spool_max_bytes = 0;
+  absl::Duration spool_max_age;
+  absl::Duration facts_interval;
+  absl::Duration stop_timeout;
+  bool allow_root_plugins = false;
+  std::string plugin_user;  // empty: the agent's own
+  int nice = 0;
+  std::vector<BenchmarkConfig> benchmarks;
+};
+
+absl::StatusOr<AgentConfig> LoadAgentConfig(const std::string& path);
+
+// The same from text; `folder` is where relative paths and includes start.
+absl::StatusOr<AgentConfig> ParseAgentConfig(std::string_view text, const std::string& origin,
+                                             const std::string& folder);
+
+}  // namespace fleetmark::agent
+
+#endif  // FLEETMARK_AGENT_CONFIG_H_

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""What an agent at rest costs its node, beside Prometheus' node exporter and a bare gRPC TLS stream.
+
+All run at the same time on this machine: a collector with TLS, an agent whose benchmarks are not due, a
+client that only holds a TLS stream to the same collector (bench/footprint/bare_stream.cc, linked like the
+agent), and node exporter, scraped every 15 s as Prometheus does. Then, over the window:
+
+  memory    proportional set size and private dirty memory, from smaps_rollup, at the end
+  CPU       user and system time from /proc/PID/stat
+  wake-ups  voluntary and involuntary context switches of all threads, a second
+
+Usage: footprint.py [--bin-dir build/release] [--seconds 600] [--json FILE]
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def make_certificates(folder):
+    """An authority and one certificate for loopback."""
+    def openssl(*args):
+        subprocess.run(["openssl", *args], check=True, cwd=folder, capture_output=True)
+    openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+            "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=footprint authority")
+    openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", "node.key",
+            "-out", "node.csr", "-subj", "/CN=localhost")
+    (folder / "ext").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+    openssl("x509", "-req", "-in", "node.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
+            "-extfile", "ext", "-out", "node.pem")
+
+
+class Subject:
+    def __init__(self, name, argv, log):
+        self.name = name
+        self.process = subprocess.Popen([str(a) for a in argv], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                        start_new_session=True)
+        self.pid = self.process.pid
+
+    def cpu_seconds(self):
+        fields = pathlib.Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def switches(self):
+        total = 0
+        for task in pathlib.Path(f"/proc/{self.pid}/task").iterdir():
+            for line in (task / "status").read_text().splitlines():
+                if "ctxt_switches" in line:
+                    total += int(line.split()[1])
+        return total
+
+    def memory(self):
+        fields = {}
+        for line in pathlib.Path(f"/proc/{self.pid}/smaps_rollup").read_text().splitlines()[1:]:
+            name, value = line.split(":")
+            fields[name] = int(value.split()[0]) * 1024
+        return fields
+
+    def threads(self):
+        return len(list(pathlib.Path(f"/proc/{self.pid}/task").iterdir()))
+
+
+def wait_until(what, condition, seconds=30):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return
+        time.sleep(0.1)
+    sys.exit(f"footprint.py: {what} did not come about within {seconds} s")
+
+
+def scrape(port):
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+            return len(answer.read())
+    except OSError:
+        return 0
+
+
+def nodes_connected(port):
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/fleetmark/v1/status", timeout=5) as answer:
+            return int(json.load(answer)["nodes_connected"])
+    except OSError:
+        return 0
+
+
+def start_all(folder, build, log):
+    make_certificates(folder)
+    tls = f"tls: {{ca: {folder}/ca.pem, certificate: {folder}/node.pem, key: {folder}/node.key}}\n"
+    grpc, http, exporter = free_port(), free_port(), free_port()
+    (folder / "collector.yaml").write_text(
+        f"data_dir: {folder}/collector\ngrpc: {{listen: '127.0.0.1:{grpc}'}}\n"
+        f"http: {{listen: '127.0.0.1:{http}'}}\n{tls}")
+    (folder / "agent.yaml").write_text(
+        f"node: {{name: agent}}\ncollectors: ['localhost:{grpc}']\nplugin_paths: [{build}/plugins]\n"
+        f"data_dir: {folder}/agent\nhttp: {{listen: '127.0.0.1:{free_port()}'}}\n{tls}benchmarks:\n"
+        "  - {name: stream, plugin: mem_bandwidth, schedule: '0 0 1 1 *'}\n"
+        "  - {name: gemm, plugin: gemm, schedule: '0 0 1 1 *'}\n")
+    collector = Subject("collector", [build / "bin/fleetmark-collector", "--config", folder / "collector.yaml"], log)
+    wait_until("the collector", lambda: scrape(http) > 0)
+    subjects = [
+        Subject("agent", [build / "bin/fleetmark-agent", "--config", folder / "agent.yaml"], log),
+        Subject("bare gRPC TLS stream", [build / "bench/bare_stream", f"localhost:{grpc}", folder / "ca.pem",
+                                         folder / "node.pem", folder / "node.key", "bare"], log)]
+    if shutil.which("prometheus-node-exporter"):
+        subjects.append(Subject("node exporter", ["prometheus-node-exporter",
+                                                  f"--web.listen-address=127.0.0.1:{exporter}"], log))
+        wait_until("node exporter", lambda: scrape(exporter) > 0)
+    wait_until("both streams", lambda: nodes_connected(http) == 2)
+    return collector, subjects, exporter
+
+
+def measure(subjects, exporter, seconds):
+    # The agent's start (facts, plugin digests) is not its rest.
+    time.sleep(min(10, seconds / 4))
+    begin = {s.name: (s.cpu_seconds(), s.switches()) for s in subjects}
+    start = time.monotonic()
+    while (left := start + seconds - time.monotonic()) > 0:
+        time.sleep(min(15, left))
+        scrape(exporter)
+    elapsed = time.monotonic() - start
+    rows = {}
+    for s in subjects:
+        memory = s.memory()
+        rows[s.name] = {
+            "pss_bytes": memory["Pss"], "rss_bytes": memory["Rss"], "private_dirty_bytes": memory["Private_Dirty"],
+            "cpu_ms_per_minute": (s.cpu_seconds() - begin[s.name][0]) * 60000 / elapsed,
+            "wakeups_per_second": (s.switches() - begin[s.name][1]) / elapsed, "threads": s.threads()}
+    return elapsed, rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin-dir", default="build/release", type=pathlib.Path)
+    parser.add_argument("--seconds", default=600, type=float)
+    parser.add_argument("--json", type=pathlib.Path)
+    args = parser.parse_args()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="fleetmark-footprint-"))
+    started = []
+    try:
+        with open(folder / "log", "ab") as log:
+            collector, subjects, exporter = start_all(folder, args.bin_dir.resolve(), log)
+            started = [*subjects, collector]
+            elapsed, rows = measure(subjects, exporter, args.seconds)
+    finally:
+        for s in started:
+            s.process.terminate()
+            s.process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+
+    print(f"over {elapsed:.0f} s, {os.cpu_count()} cores:")
+    print(f"{'':22}{'PSS MB':>8}{'RSS MB':>8}{'dirty MB':>10}{'CPU ms/min':>12}{'wake-ups/s':>12}{'threads':>9}")
+    for name, r in rows.items():
+        print(f"{name:22}{r['pss_bytes'] / 1e6:8.1f}{r['rss_bytes'] / 1e6:8.1f}{r['private_dirty_bytes'] / 1e6:10.1f}"
+              f"{r['cpu_ms_per_minute']:12.1f}{r['wakeups_per_second']:12.2f}{r['threads']:9}")
+    if "node exporter" in rows:
+        ratio = rows["agent"]["pss_bytes"] / rows["node exporter"]["pss_bytes"]
+        print(f"agent / node exporter: {ratio:.2f} of the proportional memory")
+    above = rows["agent"]["pss_bytes"] - rows["bare gRPC TLS stream"]["pss_bytes"]
+    print(f"agent - bare stream: {above / 1e6:.1f} MB")
+    if args.json:
+        args.json.write_text(json.dumps({"seconds": elapsed, "subjects": rows}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+#include "collector/config.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "common/base/file.h"
+#include "common/base/status.h"
+#include "common/config/yaml_reader.h"
+#include "common/daemon/config_sections.h"
+#include "common/model/limits.h"
+#include "common/model/units.h"
+
+namespace fleetmark::collector {
+namespace {
+
+// ReFrame's rule for tolerances: fractions of the reference, or absolute where it is 0.
+void ReadTolerances(YamlValue item, v1::Reference& reference) {
+  const double value = reference.value();
+  YamlValue lower = item.Key("lower");
+  if (lower.present()) {
+    reference.set_lower(lower.Double(0));
+    if (reference.lower() > 0) lower.Fault(absl::StrCat("must not be above 0, not ", reference.lower()));
+    if (value > 0 && reference.lower() < -1)
+      lower.Fault("must not be below -1 (nothing is below zero percent)");
+  }
+  YamlValue upper = item.Key("upper");
+  if (upper.present()) {
+    reference.set_upper(upper.Double(0));
+    if (reference.upper() < 0) upper.Fault(absl::StrCat("must not be below 0, not ", reference.upper()));
+    if (value < 0 && reference.upper() > 1) upper.Fault("must not be above 1 for a negative reference");
+  }
+  if (!lower.present() && !upper.present())
+    item.Fault("needs lower, upper, or both; without a bound it checks nothing");
+}
+
+ReferenceConfig ReadReference(YamlValue item) {
+  ReferenceConfig out;
+  out.where = item.Where();
+  YamlValue node = item.Key("node");
+  out.node = node.String();
+  if (!out.node.empty()) node.Check(CheckNodeName(out.node));
+  out.node_labels = item.Key("node_labels").StringMap();
+  out.benchmark = item.RequiredKey("benchmark").String();
+  YamlValue metric = item.RequiredKey("metric");
+  out.metric = metric.String();
+  if (metric.present()) metric.Check(CheckIdentifier("metric", out.metric));
+  out.labels = item.Key("labels").StringMap();
+  out.reference.set_value(item.RequiredKey("value").Double(0));
+  YamlValue unit = item.RequiredKey("unit");
+  out.reference.set_unit(unit.String());
+  if (unit.present()) unit.Check(CheckUnit(out.reference.unit()));
+  ReadTolerances(item, out.reference);
+  item.NoOtherKeys();
+  return out;
+}
+
+void ReadStore(YamlValue store, CollectorConfig& config) {
+  config.cache_bytes = store.Key("cache_bytes").Bytes(64 << 20, 1 << 20);
+  config.write_buffer_bytes = store.Key("write_buffer_bytes").Bytes(32 << 20, 1 << 20);
+  config.reserve_bytes = store.Key("reserve_bytes").Bytes(256 << 20, 0);
+  config.max_series = static_cast<uint64_t>(store.Key("max_series").Int(5'000'000, 1));
+  store.NoOtherKeys();
+}
+
+HostPort ReadListener(YamlValue section, const std::string& default_value, bool needs_tls,
+                      const CollectorConfig& config) {
+  YamlValue listen = section.Key("listen");
+  const HostPort address = ReadHostPort(listen, default_value);
+  section.NoOtherKeys();
+  if (address.host.empty() || IsLoopback(address.host) || config.allow_plaintext) return address;
+  if (needs_tls && config.tls.enabled()) return address;
+  listen.Fault(absl::StrCat(address.host,
+                            " is reachable from other machines, and what is served there is not "
+                            "encrypted: ",
+                            needs_tls ? "set tls, or " : "put a reverse proxy in front, or ",
+                            "allow_plaintext: true if the network is trusted"));
+  return address;
+}
+
+}  // namespace
+
+absl::StatusOr<CollectorConfig> ParseCollectorConfig(std::string_view text, const std::string& origin,
+                                                     const std::string& folder) {
+  YamlReader reader(text, origin);
+  YamlValue root = reader.root();
+  CollectorConfig config;
+  config.data_dir = ReadPath(root.RequiredKey("data_dir"), "", folder);
+  config.tls = ReadTlsSection(root.Key("tls"), folder);
+  config.allow_plaintext = root.Key("allow_plaintext").Bool(false);
+  config.grpc = ReadListener(root.Key("grpc"), "127.0.0.1:9410", true, config);
+  config.http = ReadListener(root.Key("http"), "127.0.0.1:9412", false, config);
+  config.web_dir = ReadPath(root.Key("web_dir"), "", folder);
+  config.log = ReadLogSection(root.Key("log"));
+  ReadStore(root.Key("store"), config);
+  for (YamlValue& item : root.Key("references").Items()) config.references.push_back(ReadReference(item));
+  root.NoOtherKeys();
+  FM_RETURN_IF_ERROR(reader.status());
+  return config;
+}
+
+absl::StatusOr<CollectorConfig> LoadCollectorConfig(const std::string& path) {
+  FM_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, limits::kConfigFileBytes));
+  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+  return ParseCollectorConfig(text, path, folder.string());
+}
+
+}  // namespace fleetmark::collector

@@ -1,0 +1,54 @@
+// The collector's configuration file and its one loader. configs/collector.yaml is the commented default;
+// docs/configuration.md lists every key.
+//
+// Thread-safety: plain data. Errors: InvalidArgument with every fault at once, each as
+// "file:line:column: key: what is wrong"; NotFound and so on when a file can't be read.
+#ifndef FLEETMARK_COLLECTOR_CONFIG_H_
+#define FLEETMARK_COLLECTOR_CONFIG_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "common/model/labels.h"
+#include "common/net/endpoint.h"
+#include "common/obs/log.h"
+#include "fleetmark/v1/types.pb.h"
+
+namespace fleetmark::collector {
+
+// An operator's expectation for the series that match; an empty field matches everything.
+struct ReferenceConfig {
+  std::string node;  // exact name
+  Labels node_labels;
+  std::string benchmark;
+  std::string metric;
+  Labels labels;
+  v1::Reference reference;
+  std::string where;  // "file:line:column"
+};
+
+struct CollectorConfig {
+  std::string data_dir;
+  HostPort grpc;
+  HostPort http;  // no host: no HTTP
+  TlsFiles tls;
+  bool allow_plaintext = false;  // listen in plain text beyond this machine
+  std::string web_dir;           // empty: no dashboard
+  LogOptions log;
+  int64_t cache_bytes = 0;
+  int64_t write_buffer_bytes = 0;
+  int64_t reserve_bytes = 0;
+  uint64_t max_series = 0;
+  std::vector<ReferenceConfig> references;
+};
+
+absl::StatusOr<CollectorConfig> LoadCollectorConfig(const std::string& path);
+absl::StatusOr<CollectorConfig> ParseCollectorConfig(std::string_view text, const std::string& origin,
+                                                     const std::string& folder);
+
+}  // namespace fleetmark::collector
+
+#endif  // FLEETMARK_COLLECTOR_CONFIG_H_

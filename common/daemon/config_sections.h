@@ -1,0 +1,31 @@
+// The sections that the configuration files of both daemons share: log, tls, listening addresses, paths.
+//
+// Thread-safety: functions without state. Faults are noted in the YamlValue's reader.
+#ifndef FLEETMARK_COMMON_DAEMON_CONFIG_SECTIONS_H_
+#define FLEETMARK_COMMON_DAEMON_CONFIG_SECTIONS_H_
+
+#include <string>
+
+#include "common/config/yaml_reader.h"
+#include "common/net/endpoint.h"
+#include "common/obs/log.h"
+
+namespace fleetmark {
+
+// `log: {level: info, format: text}`
+LogOptions ReadLogSection(YamlValue section);
+
+// `tls: {ca: FILE, certificate: FILE, key: FILE}`; relative paths start at `folder`.
+TlsFiles ReadTlsSection(YamlValue section, const std::string& folder);
+
+// "host:port"; `default_value` may be empty for "not served".
+HostPort ReadHostPort(YamlValue value, const std::string& default_value);
+
+// A path; a relative one starts at `folder`.
+std::string ReadPath(YamlValue value, const std::string& default_value, const std::string& folder);
+
+std::string AbsolutePath(const std::string& path, const std::string& folder);
+
+}  // namespace fleetmark
+
+#endif  // FLEETMARK_COMMON_DAEMON_CONFIG_SECTIONS_H_

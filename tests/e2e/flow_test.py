@@ -1,0 +1,133 @@
+"""Results get from agents to the collector exactly once, whatever is killed or cut in between."""
+
+import collections
+import json
+import random
+import unittest
+
+from harness import Agent, EndToEndTest, Proxy, cli, wait_for
+
+TICKS = [{"name": "tick", "plugin": "tick", "schedule": "every 1s"},
+         {"name": "tock", "plugin": "tick", "params": {"value": 50}, "schedule": "every 1s"}]
+
+
+class FlowTest(EndToEndTest):
+    def stored_runs(self, collector):
+        return [r["run"]["run_id"] for r in collector.all("runs", "runs")]
+
+    def assert_exactly_once(self, collector, agents):
+        """Every run that an agent said it completed is stored, and nothing is stored twice."""
+        completed = set()
+        for agent in agents:
+            completed.update(agent.completed_runs())
+        self.assertGreater(len(completed), 0)
+
+        def missing():
+            return completed - set(self.stored_runs(collector))
+
+        wait_for("every completed run is stored", lambda: not missing(), 60)
+        counts = collections.Counter(self.stored_runs(collector))
+        self.assertEqual([run for run, n in counts.items() if n != 1], [])
+        # A sample for each value of each OK run: nothing was stored twice under another name either.
+        expected = collections.Counter()
+        for r in collector.all("runs", "runs"):
+            if r["run"]["outcome"] == "OUTCOME_OK":
+                expected[(r["node"], r["run"]["benchmark"])] += 1
+        for series in collector.all("series", "series"):
+            if series["key"]["metric"] != "value":
+                continue
+            key = (series["key"]["node"], series["key"]["benchmark"])
+            samples = collector.get(f"series/{series['series_id']}/samples?limit=100000")["samples"]
+            self.assertEqual(len(samples), expected[key], key)
+            self.assertEqual(len({s["run_id"] for s in samples}), len(samples))
+
+    def test_three_agents_report(self):
+        collector = self.collector()
+        agents = [self.agent(f"node-{i}", [f"127.0.0.1:{collector.grpc_port}"], TICKS).start() for i in range(3)]
+        wait_for("each agent has 3 runs stored", lambda: all(
+            len(collector.all("runs", "runs", f"&node={a.name}")) >= 3 for a in agents))
+        nodes = {n["identity"]["name"]: n for n in collector.all("nodes", "nodes")}
+        self.assertEqual(sorted(nodes), ["node-0", "node-1", "node-2"])
+        for node in nodes.values():
+            self.assertEqual(node["state"], "NODE_STATE_CONNECTED")
+            self.assertEqual(node["identity"]["labels"], {"rack": "r1"})
+            facts = {f["name"]: f["value"] for f in node["facts"]}
+            self.assertIn("cpu.model", facts)
+            self.assertIn("kernel.release", facts)
+        for agent in agents:
+            self.assertEqual(agent.process.stop(), 0)
+        self.assert_exactly_once(collector, agents)
+        self.assertEqual(collector.process.stop(), 0)
+
+    def test_collector_killed_during_ingest(self):
+        collector = self.collector()
+        agents = [self.agent(f"node-{i}", [f"127.0.0.1:{collector.grpc_port}"], TICKS).start() for i in range(3)]
+        dice = random.Random(1)
+        for _ in range(3):
+            before = sum(len(a.completed_runs()) for a in agents)
+            more = dice.randint(4, 10)
+            wait_for("more runs", lambda: sum(len(a.completed_runs()) for a in agents) >= before + more)
+            collector.process.kill()
+            down = sum(len(a.completed_runs()) for a in agents)
+            wait_for("runs while the collector is down",
+                     lambda: sum(len(a.completed_runs()) for a in agents) > down)
+            collector.start()
+        self.assert_exactly_once(collector, agents)
+
+    def test_agent_killed(self):
+        collector = self.collector()
+        benchmarks = TICKS + [{"name": "long", "plugin": "tick", "params": {"sleep_ms": 700}, "schedule": "every 1s"}]
+        agent = self.agent("node-0", [f"127.0.0.1:{collector.grpc_port}"], benchmarks).start()
+        dice = random.Random(2)
+        for _ in range(4):
+            before = len(agent.completed_runs())
+            more = dice.randint(2, 8)
+            wait_for("more runs", lambda: len(agent.completed_runs()) >= before + more)
+            agent.process.kill()
+            agent.start()
+        wait_for("the agent is back", lambda: collector.get("nodes/node-0")["state"] == "NODE_STATE_CONNECTED")
+        self.assert_exactly_once(collector, [agent])
+
+    def test_connection_cut(self):
+        collector = self.collector()
+        proxy = Proxy(collector.grpc_port)
+        self.addCleanup(proxy.close)
+        agent = self.agent("node-0", [f"127.0.0.1:{proxy.port}"], TICKS).start()
+        for refuse in (False, True, False):
+            stored = len(self.stored_runs(collector))
+            wait_for("runs arrive", lambda: len(self.stored_runs(collector)) >= stored + 3)
+            proxy.cut(refuse)
+            if refuse:
+                wait_for("the node shows as gone", lambda: collector.get("nodes/node-0")["state"] == "NODE_STATE_GONE")
+                proxy.refusing = False
+        self.assert_exactly_once(collector, [agent])
+
+    def test_run_now_and_command_line(self):
+        collector = self.collector()
+        agent = self.agent("node-0", [f"127.0.0.1:{collector.grpc_port}"],
+                           [{"name": "tick", "plugin": "tick", "schedule": "0 0 1 1 *"}]).start()
+        wait_for("connected", lambda: any(n["state"] == "NODE_STATE_CONNECTED" for n in collector.all("nodes", "nodes")))
+        done = cli(collector, "run", "node-0", "tick")
+        self.assertIn("value", done.stdout)
+        runs = json.loads(cli(collector, "-o", "json", "runs").stdout)["runs"]
+        self.assertEqual([r["run"]["trigger"] for r in runs], ["TRIGGER_MANUAL"])
+        status = json.loads(cli(collector, "-o", "json", "status").stdout)
+        self.assertEqual(int(status["nodes_connected"]), 1)
+        self.assertIn("node-0", cli(collector, "nodes").stdout)
+        self.assertIn("tick", cli(collector, "series").stdout)
+        self.assertEqual(cli(collector, "run", "node-9", "tick", check=False).returncode, 4)
+        self.assertNotEqual(cli(collector, "run", "node-0", "nope", check=False).returncode, 0)
+        self.assertIn("fleetmark_agent_runs_total", agent.metrics())
+        self.assertIn("fleetmark_ingest_runs_total", collector.http("/metrics", parse=False))
+
+    def test_reload_adds_a_benchmark(self):
+        collector = self.collector()
+        agent = self.agent("node-0", [f"127.0.0.1:{collector.grpc_port}"], TICKS[:1]).start()
+        wait_for("a run", lambda: len(self.stored_runs(collector)) > 0)
+        Agent(agent.folder, "node-0", [f"127.0.0.1:{collector.grpc_port}"], TICKS)
+        agent.process.popen.send_signal(1)
+        wait_for("the new benchmark reports", lambda: collector.all("runs", "runs", "&benchmark=tock"))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,247 @@
+"""Starts the real programs on loopback with free ports and private folders, and waits for states.
+
+Nothing here sleeps for a fixed time: `wait_for` polls a condition up to a bound and fails with what it last
+saw. Every process is started in its own session and stopped by its process id.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+BIN = pathlib.Path(os.environ["FM_BIN_DIR"])
+SOURCE = pathlib.Path(os.environ["FM_SOURCE_DIR"])
+BUILD = BIN.parent
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def wait_for(what, condition, seconds=30):
+    """Returns the first true value of `condition`; fails when `seconds` have passed."""
+    end = time.monotonic() + seconds
+    last = None
+    while time.monotonic() < end:
+        try:
+            last = condition()
+            if last:
+                return last
+        except (urllib.error.URLError, ConnectionError, json.JSONDecodeError) as e:
+            last = e
+        time.sleep(0.05)
+    raise AssertionError(f"after {seconds} s still not: {what}; last seen: {last!r}")
+
+
+class Process:
+    """A program with its output in a file."""
+
+    def __init__(self, argv, log, env=None):
+        self.log = pathlib.Path(log)
+        self.file = open(self.log, "ab")
+        self.popen = subprocess.Popen(
+            [str(a) for a in argv], stdin=subprocess.DEVNULL, stdout=self.file, stderr=self.file,
+            start_new_session=True, env=env)
+
+    @property
+    def pid(self):
+        return self.popen.pid
+
+    def text(self):
+        return self.log.read_text(errors="replace")
+
+    def kill(self):
+        self.popen.kill()
+        self.popen.wait()
+
+    def stop(self, seconds=30):
+        """SIGTERM; returns the exit status."""
+        if self.popen.poll() is None:
+            self.popen.send_signal(signal.SIGTERM)
+        try:
+            return self.popen.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"did not stop within {seconds} s; log:\n{self.text()[-3000:]}")
+        finally:
+            self.file.close()
+
+
+class Collector:
+    def __init__(self, folder, extra=""):
+        self.folder = pathlib.Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.grpc_port, self.http_port = free_port(), free_port()
+        self.config = self.folder / "collector.yaml"
+        self.config.write_text(
+            f"data_dir: {self.folder}/data\n"
+            f"grpc: {{listen: '127.0.0.1:{self.grpc_port}'}}\n"
+            f"http: {{listen: '127.0.0.1:{self.http_port}'}}\n"
+            f"store: {{reserve_bytes: 0}}\n{extra}")
+        self.process = None
+
+    def start(self):
+        self.process = Process([BIN / "fleetmark-collector", "--config", self.config], self.folder / "log")
+        wait_for("collector ready", self.ready)
+        return self
+
+    def ready(self):
+        if self.process.popen.poll() is not None:
+            raise AssertionError(f"collector ended:\n{self.process.text()[-3000:]}")
+        return self.http("/readyz", parse=False) is not None
+
+    def http(self, path, parse=True):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.http_port}{path}", timeout=10) as answer:
+            body = answer.read().decode()
+        return json.loads(body) if parse else body
+
+    def get(self, what):
+        return self.http(f"/api/fleetmark/v1/{what}")
+
+    def all(self, what, key, query=""):
+        """Every page of a listing."""
+        items, token = [], ""
+        while True:
+            page = self.get(f"{what}?limit=1000{query}&page_token={token}")
+            items += page.get(key, [])
+            token = page.get("next_page_token", "")
+            if not token:
+                return items
+
+
+class Agent:
+    def __init__(self, folder, name, collectors, benchmarks, plugin_paths=None, extra=""):
+        self.folder = pathlib.Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.name = name
+        self.http_port = free_port()
+        paths = plugin_paths or [SOURCE / "tests/data/plugins", BUILD / "plugins"]
+        lines = [
+            f"node: {{name: {name}, labels: {{rack: r1}}}}",
+            "collectors: [" + ", ".join(f"'{c}'" for c in collectors) + "]",
+            "plugin_paths: [" + ", ".join(str(p) for p in paths) + "]",
+            f"data_dir: {self.folder}/data",
+            f"http: {{listen: '127.0.0.1:{self.http_port}'}}",
+            "benchmarks:"]
+        lines += [f"  - {json.dumps(b)}" for b in benchmarks]
+        self.config = self.folder / "agent.yaml"
+        self.config.write_text("\n".join(lines) + "\n" + extra)
+        self.process = None
+
+    def start(self, prefix=()):
+        self.process = Process([*prefix, BIN / "fleetmark-agent", "--config", self.config], self.folder / "log")
+        return self
+
+    def completed_runs(self):
+        """Run ids that the agent has said are complete, which it does once they are on disk."""
+        return re.findall(r"run finished .*?run=([0-9A-Z]{26})", self.process.text())
+
+    def metrics(self):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.http_port}/metrics", timeout=10) as answer:
+            return answer.read().decode()
+
+
+def cli(collector, *args, check=True):
+    """Runs the command line; returns the finished process."""
+    done = subprocess.run(
+        [str(BIN / "fleetmark"), "--collector", f"127.0.0.1:{collector.grpc_port}", *args],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+    if check and done.returncode != 0:
+        raise AssertionError(f"fleetmark {args} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done
+
+
+class Proxy:
+    """A TCP relay on loopback whose connections a test can cut, as a network does."""
+
+    def __init__(self, target_port):
+        self.target_port = target_port
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.open = []
+        self.refusing = False
+        self.lock = threading.Lock()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            if self.refusing:
+                client.close()
+                continue
+            try:
+                server = socket.create_connection(("127.0.0.1", self.target_port), timeout=5)
+            except OSError:
+                client.close()
+                continue
+            with self.lock:
+                self.open += [client, server]
+            for a, b in ((client, server), (server, client)):
+                threading.Thread(target=self._pump, args=(a, b), daemon=True).start()
+
+    @staticmethod
+    def _pump(source, sink):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                sink.sendall(data)
+        for s in (source, sink):
+            with contextlib.suppress(OSError):
+                s.shutdown(socket.SHUT_RDWR)
+
+    def cut(self, refuse=False):
+        self.refusing = refuse
+        with self.lock:
+            for s in self.open:
+                with contextlib.suppress(OSError):
+                    s.shutdown(socket.SHUT_RDWR)
+                s.close()
+            self.open = []
+
+    def close(self):
+        self.cut(refuse=True)
+        self.listener.close()
+
+
+class EndToEndTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="fleetmark-e2e-"))
+        self.started = []
+        self.addCleanup(self._clean_up)
+
+    def collector(self, name="collector", **kwargs):
+        c = Collector(self.folder / name, **kwargs)
+        self.started.append(c)
+        return c.start()
+
+    def agent(self, name, collectors, benchmarks, **kwargs):
+        a = Agent(self.folder / name, name, collectors, benchmarks, **kwargs)
+        self.started.append(a)
+        return a
+
+    def _clean_up(self):
+        failed = any(error for _, error in getattr(self._outcome, "errors", []) or []) or (
+            hasattr(self._outcome, "result") and self._outcome.result and
+            (self._outcome.result.failures or self._outcome.result.errors))
+        for item in self.started:
+            if item.process is not None:
+                if failed:
+                    print(f"--- end of the log of {item.folder.name} ---\n{item.process.text()[-4000:]}")
+                with contextlib.suppress(AssertionError):
+                    item.process.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)

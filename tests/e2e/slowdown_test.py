@@ -1,0 +1,110 @@
+"""A benchmark that is left alone gives no finding; slowed by a real cause on the machine, it gives one, with
+the right direction and about the right size."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+from harness import EndToEndTest, wait_for
+
+CPU_CONTROLLER = pathlib.Path("/sys/fs/cgroup/cpu")
+PERIOD_US = 20000
+BENCHMARK = {"name": "gemm", "plugin": "gemm", "schedule": "every 1s",
+             "params": {"n": 768, "repetitions": 4, "threads": 1}}
+CLEAN_RUNS = 60
+SLOW_RUNS = 12
+
+
+class QuotaCgroup:
+    """A cgroup v1 `cpu` group that the agent runs in; a quota halves what it may use."""
+
+    def __init__(self, name):
+        self.path = CPU_CONTROLLER / name
+        self.path.mkdir()
+        (self.path / "cpu.cfs_period_us").write_text(str(PERIOD_US))
+
+    def slow(self):
+        (self.path / "cpu.cfs_quota_us").write_text(str(PERIOD_US // 2))
+        return 0.5
+
+    def add(self, pid):
+        (self.path / "cgroup.procs").write_text(str(pid))
+
+    def close(self):
+        wait_for("the cgroup is empty", lambda: not (self.path / "cgroup.procs").read_text().split())
+        self.path.rmdir()
+
+
+class CompetingLoad:
+    """Where no cgroup can be made: another process of the same weight on the one core of the agent."""
+
+    def __init__(self):
+        self.burner = None
+
+    def slow(self):
+        self.burner = subprocess.Popen(["taskset", "-c", "0", sys.executable, "-c", "while True: pass"])
+        return 0.5
+
+    def add(self, pid):
+        del pid
+
+    def close(self):
+        if self.burner:
+            self.burner.kill()
+            self.burner.wait()
+
+
+def slower(name):
+    try:
+        return QuotaCgroup(name)
+    except OSError:
+        return CompetingLoad()
+
+
+class SlowdownTest(EndToEndTest):
+    def samples(self, series):
+        return self.c.get(f"series/{series['series_id']}/samples?limit=100000")["samples"]
+
+    def test_clean_then_slowed(self):
+        cause = slower(f"fleetmark_e2e_{os.getpid()}")
+        self.c = self.collector()
+        # On one core, so that the quota and the competing load act on the same thing.
+        agent = self.agent("node-0", [f"127.0.0.1:{self.c.grpc_port}"], [BENCHMARK]).start(["taskset", "-c", "0"])
+        self.addCleanup(cause.close)
+        self.addCleanup(agent.process.stop)
+        cause.add(agent.process.pid)
+
+        def series_of(metric):
+            found = [s for s in self.c.all("series", "series", "&benchmark=gemm") if s["key"]["metric"] == metric]
+            return found[0] if found else None
+
+        dgemm = wait_for("the series", lambda: series_of("dgemm"))
+        wait_for("clean runs", lambda: len(self.samples(dgemm)) >= CLEAN_RUNS, 180)
+        self.assertEqual(self.c.all("findings", "findings"), [], "a benchmark left alone must give no finding")
+
+        expected = cause.slow()
+        before = len(self.samples(dgemm))
+        wait_for("slow runs", lambda: len(self.samples(dgemm)) >= before + SLOW_RUNS, 120)
+
+        def findings():
+            return [f for f in self.c.all("findings", "findings") if f["series"]["metric"] == "dgemm"]
+
+        found = wait_for("a finding", findings, 20)
+        self.assertEqual(len(found), 1, found)
+        finding = found[0]
+        print("finding:", finding["explanation"])
+        self.assertEqual(finding["kind"], "KIND_CHANGE")
+        self.assertEqual(finding["direction"], "DIRECTION_WORSE")
+        self.assertEqual(finding["state"], "STATE_OPEN")
+        self.assertAlmostEqual(1 + finding["change"], expected, delta=0.15)
+        self.assertLessEqual(finding["change_low"], finding["change"])
+        self.assertGreaterEqual(finding["change_high"], finding["change"])
+        slowed_from = int(self.samples(dgemm)[before]["time_unix_ns"])
+        late = (int(finding["onset_latest_unix_ns"]) - slowed_from) / 1e9
+        self.assertLess(abs(late), 15, "onset is within a few runs of the cause")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,54 @@
+#include "collector/config.h"
+
+#include <cstdlib>
+
+#include "gtest/gtest.h"
+
+#include "common/base/status.h"
+
+namespace fleetmark::collector {
+namespace {
+
+std::string Fault(const std::string& text) {
+  return Message(ParseCollectorConfig("data_dir: d\n" + text, "c.yaml", "/etc").status());
+}
+
+TEST(CollectorConfig, DefaultsAndReferences) {
+  const CollectorConfig config = ParseCollectorConfig(
+                                     "data_dir: d\nreferences:\n"
+                                     "  - {benchmark: stream, metric: triad, value: 187.4, unit: GB/s, "
+                                     "lower: -0.05, node_labels: {rack: r1}}\n",
+                                     "c.yaml", "/etc")
+                                     .value();
+  EXPECT_EQ(config.data_dir, "/etc/d");
+  EXPECT_EQ(config.grpc.ToString(), "127.0.0.1:9410");
+  EXPECT_EQ(config.http.ToString(), "127.0.0.1:9412");
+  ASSERT_EQ(config.references.size(), 1u);
+  EXPECT_DOUBLE_EQ(config.references[0].reference.lower(), -0.05);
+  EXPECT_FALSE(config.references[0].reference.has_upper());
+}
+
+TEST(CollectorConfig, ReferenceFaults) {
+  const std::string base = "references: [{benchmark: b, metric: m, ";
+  EXPECT_NE(Fault(base + "value: 1, unit: GB/sec, lower: -0.1}]").find("did you mean 'GB/s'"),
+            std::string::npos);
+  EXPECT_NE(Fault(base + "value: 1, unit: s, lower: 0.1}]").find("must not be above 0"), std::string::npos);
+  EXPECT_NE(Fault(base + "value: 1, unit: s, lower: -1.5}]").find("must not be below -1"), std::string::npos);
+  EXPECT_NE(Fault(base + "value: -1, unit: s, upper: 1.5}]").find("must not be above 1"), std::string::npos);
+  EXPECT_NE(Fault(base + "value: 1, unit: s}]").find("needs lower, upper, or both"), std::string::npos);
+  EXPECT_EQ(Fault(base + "value: 0, unit: s, lower: -7, upper: 9}]"), "");
+}
+
+TEST(CollectorConfig, ListeningBeyondThisMachineNeedsTlsOrConsent) {
+  EXPECT_NE(Fault("grpc: {listen: '0.0.0.0:9410'}").find("set tls"), std::string::npos);
+  EXPECT_NE(Fault("http: {listen: '0.0.0.0:9412'}").find("reverse proxy"), std::string::npos);
+  EXPECT_EQ(Fault("allow_plaintext: true\ngrpc: {listen: '0.0.0.0:9410'}"), "");
+}
+
+TEST(CollectorConfig, TheShippedFileLoads) {
+  const auto config = LoadCollectorConfig(std::string(getenv("FM_SOURCE_DIR")) + "/configs/collector.yaml");
+  ASSERT_TRUE(config.ok()) << config.status();
+}
+
+}  // namespace
+}  // namespace fleetmark::collector
