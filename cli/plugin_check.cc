@@ -56,11 +56,7 @@ void PrintReport(const PluginCheck& check, const Output& output) {
     const Look look = line.ok ? Look::kGood : Look::kBad;
     output.Say(absl::StrCat(output.color() ? Colored(mark, look) : mark, Printable(line.text)));
   }
-  if (check.run.outcome() == v1::OUTCOME_UNSPECIFIED) return;
-  if (!check.run.metrics().empty() || output.csv()) {
-    output.Say("");
-    output.Print(MetricsTable(check.run), "");
-  }
+  if (output.csv()) output.Print(MetricsTable(check.run), "");
   if (!check.ok() && !check.run.log_tail().empty()) {
     output.Say("\nIts log:");
     output.Say(Printable(check.run.log_tail(), /*keep_lines=*/true));
@@ -72,7 +68,8 @@ void PrintReport(const PluginCheck& check, const Output& output) {
 CommandResult CheckPluginFolder(const PluginCheckOptions& options, const Output& output, Clock& clock) {
   std::error_code error;
   if (!std::filesystem::is_directory(options.folder, error)) {
-    return absl::NotFoundError(absl::StrCat(options.folder, " is not a folder; `fleetmark plugin new` makes one"));
+    return absl::NotFoundError(
+        absl::StrCat(options.folder, " is not a folder; `fleetmark plugin new` makes one"));
   }
   // The folder's name is the plugin's, so "." must become its real name.
   const std::string folder = std::filesystem::canonical(options.folder, error).string();

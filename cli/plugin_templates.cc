@@ -39,7 +39,7 @@ metrics:
     noise: 0.05
     summary: METRIC_SUMMARY
 self_check:
-  params: {size: 4MiB, repetitions: 3}
+  params: {size: 16MiB, repetitions: 3}
   timeout: 30s
 )";
 

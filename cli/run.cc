@@ -77,8 +77,8 @@ class Follower {
       leave_at_ = session_.clock.Mono();
     } else if (!leave_at_.has_value() && !cancelled_) {
       leave_at_ = session_.clock.Mono() + kSecondChance;
-      Say(absl::StrCat("leaving the run to go on; press Ctrl-C again within ",
-                       fleetmark::FormatDuration(kSecondChance), " to cancel it"));
+      Say(absl::StrCat("leaving the run to go on; press Ctrl-C again within ", DurationText(kSecondChance),
+                       " to cancel it"));
     } else if (!cancelled_) {
       Cancel();
     }

@@ -266,6 +266,42 @@ TEST(Usage, ErrorsAreTwoLinesAndStatusTwo) {
   EXPECT_THAT(RunProgram("version", "127.0.0.1:1").out, StartsWith("fleetmark "));
 }
 
+class NewPlugin : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override { ASSERT_NE(mkdtemp(folder_.data()), nullptr); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string folder_ = testing::TempDir() + "/plugin_check_XXXXXX";
+};
+
+// Interpreted ones pass as they are written; a compiled one says how it is built.
+TEST_P(NewPlugin, PassesItsCheck) {
+  const std::string language = GetParam();
+  ASSERT_EQ(
+      RunProgram(absl::StrCat("plugin new probe --lang ", language, " --dir ", folder_), "").exit_status, 0);
+  const std::string plugin = folder_ + "/probe";
+  if (language == "cpp") {
+    ASSERT_EQ(Process({"/usr/bin/make", "-s", "-C", plugin}, {}).Wait().exit_status, 0);
+  }
+  const Result result = RunProgram("plugin check " + plugin, "");
+  EXPECT_EQ(result.exit_status, 0) << result.out << result.err;
+  EXPECT_THAT(result.out, HasSubstr("The plugin is fine."));
+}
+
+INSTANTIATE_TEST_SUITE_P(Languages, NewPlugin, testing::Values("sh", "python", "cpp"));
+
+TEST_P(NewPlugin, CheckNamesWhatIsWrong) {
+  ASSERT_EQ(
+      RunProgram(absl::StrCat("plugin new probe --lang ", GetParam(), " --dir ", folder_), "").exit_status,
+      0);
+  std::filesystem::rename(folder_ + "/probe", folder_ + "/other");
+  const Result result = RunProgram(absl::StrCat("plugin check ", folder_, "/other"), "");
+  EXPECT_EQ(result.exit_status, 1);
+  EXPECT_THAT(result.out, HasSubstr("wrong "));
+  EXPECT_THAT(result.out, HasSubstr("must be the folder's name"));
+  EXPECT_EQ(RunProgram(absl::StrCat("plugin check ", folder_, "/none"), "").exit_status, 4);
+}
+
 TEST(PluginNew, WritesAPluginOnceAndNeverOverwrites) {
   std::string folder = testing::TempDir() + "/plugin_new_XXXXXX";
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
