@@ -40,6 +40,7 @@ BenchmarkConfig ReadBenchmark(YamlValue item, const std::string& suite) {
   b.set_time_zone(item.Key("time_zone").String("UTC"));
   b.set_timeout_seconds(absl::ToDoubleSeconds(
       item.Key("timeout").Duration(absl::ZeroDuration(), absl::Seconds(1), absl::Hours(24))));
+  b.set_splay_seconds(absl::ToDoubleSeconds(item.Key("splay").Duration(absl::ZeroDuration())));
   b.set_plugin_digest(item.Key("plugin_digest").String());
   b.set_enabled(item.Key("enabled").Bool(true));
   b.set_suite(suite);

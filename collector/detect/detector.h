@@ -50,8 +50,8 @@ class Detector {
   // `pooled_scale`: the noise (a standard deviation of log values, or of values where they are not all
   // positive) that earlier regimes of the series showed; 0 if unknown. A verdict means that the state of
   // affairs at `sample` deserves a finding; nothing means it does not.
-  virtual std::optional<Verdict> Judge(absl::Span<const Point> history, const Point& sample, v1::Better better,
-                                       double pooled_scale) const = 0;
+  virtual std::optional<Verdict> Judge(absl::Span<const Point> history, const Point& sample,
+                                       v1::Better better, double pooled_scale) const = 0;
 };
 
 }  // namespace fleetmark::collector

@@ -4,11 +4,14 @@
 // Thread-safety: all methods, any thread; writes are meant to come from one committer thread, since
 // RocksDB's group commit does best with few large synced writes.
 // Ownership: the Store owns the database and its folder's lock; one process at a time.
-// Errors: Unavailable (input or output failed; the store refuses writes from then on), DataLoss (something
-// on disk can't be read), NotFound where said, FailedPrecondition (a newer format; another process has it).
+// Errors: ResourceExhausted (too little disk space is free; nothing was written, and a later write may
+// succeed), Unavailable (input or output failed; the store refuses writes from then on), DataLoss
+// (something on disk can't be read), InvalidArgument (an id that is no ULID, a page token of another
+// listing), NotFound where said, FailedPrecondition (a newer format; another process has it).
 #ifndef FLEETMARK_COLLECTOR_STORE_STORE_H_
 #define FLEETMARK_COLLECTOR_STORE_STORE_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -37,9 +40,11 @@ struct SenderRecords {
 // What a commit did, for counters and for detection.
 struct CommitResult {
   uint64_t runs = 0;
+  std::array<uint64_t, v1::Outcome_ARRAYSIZE> runs_by_outcome{};  // indexed by v1::Outcome
   uint64_t events = 0;
   uint64_t samples = 0;
-  uint64_t duplicates = 0;             // records at or below the sender's watermark
+  // Records at or below the sender's watermark, and runs stored already by another epoch.
+  uint64_t duplicates = 0;
   uint64_t series_created = 0;
   uint64_t samples_over_series_limit = 0;  // not stored, as max_series was reached; their runs are
   std::vector<uint64_t> touched_series;
@@ -86,12 +91,11 @@ class Store {
   // Every record up to this sequence is durable; 0 for an unknown sender.
   absl::StatusOr<uint64_t> Watermark(const std::string& node, const std::string& epoch) const;
 
-  // Creates or replaces what is known of a node; synced.
-  absl::Status PutNode(const v1::Node& node);
+  // Creates or replaces what is known of a node, with events that go with it, in one synced write.
+  absl::Status PutNode(const v1::Node& node, absl::Span<const v1::Event> events = {});
   absl::Status PutEvent(const v1::Event& event);
 
-  // Series that got samples since they were last cleared, and the time of the newest sample that was
-  // evaluated.
+  // At most `limit` of the series that got samples since they were evaluated, ascending.
   absl::StatusOr<std::vector<uint64_t>> DirtySeries(size_t limit) const;
 
   // What detection concluded about a series, in one synced write: its new state (opaque to the store), the
@@ -129,8 +133,8 @@ class Store {
   // Newest first; without log_tail.
   absl::StatusOr<std::vector<v1::NodeRun>> ListRuns(const v1::ListRunsRequest& filter, const Page& page,
                                                     std::string* next_token) const;
-  absl::StatusOr<std::vector<v1::Finding>> ListFindings(const v1::ListFindingsRequest& filter, const Page& page,
-                                                        std::string* next_token) const;
+  absl::StatusOr<std::vector<v1::Finding>> ListFindings(const v1::ListFindingsRequest& filter,
+                                                        const Page& page, std::string* next_token) const;
   absl::StatusOr<std::vector<v1::Event>> ListEvents(const v1::ListEventsRequest& filter, const Page& page,
                                                     std::string* next_token) const;
 

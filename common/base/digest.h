@@ -1,4 +1,4 @@
-// SHA-256 (OpenSSL). Thread-safety: functions without state.
+// SHA-256 (OpenSSL). Thread-safety: functions without state, but for the class.
 #ifndef FLEETMARK_COMMON_BASE_DIGEST_H_
 #define FLEETMARK_COMMON_BASE_DIGEST_H_
 
@@ -7,6 +7,22 @@
 #include <string_view>
 
 namespace fleetmark {
+
+// Of bytes that come in pieces. One thread's at a time.
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  Sha256(const Sha256&) = delete;
+  Sha256& operator=(const Sha256&) = delete;
+
+  void Update(std::string_view bytes);
+  // 64 lower-case hex digits. Called once, after which the object is spent.
+  std::string FinishHex();
+
+ private:
+  void* const context_;
+};
 
 // 64 lower-case hex digits.
 std::string Sha256Hex(std::string_view bytes);

@@ -9,6 +9,8 @@
 
 #include "absl/strings/escaping.h"
 
+#include "common/base/digest.h"
+
 namespace fleetmark {
 namespace {
 
@@ -21,14 +23,12 @@ std::string RandomBytes(size_t n) {
   return bytes;
 }
 
-}  // namespace
-
-std::string NewUlid(absl::Time time) {
+// `tail` holds the last 80 bits.
+std::string EncodeUlid(absl::Time time, std::string_view tail) {
   std::array<uint8_t, 16> raw{};
   const auto ms = static_cast<uint64_t>(std::max<int64_t>(0, absl::ToUnixMillis(time)));
   for (int i = 0; i < 6; ++i) raw[static_cast<size_t>(i)] = static_cast<uint8_t>(ms >> (40 - 8 * i));
-  const std::string random = RandomBytes(10);
-  for (size_t i = 0; i < 10; ++i) raw[6 + i] = static_cast<uint8_t>(random[i]);
+  for (size_t i = 0; i < 10; ++i) raw[6 + i] = static_cast<uint8_t>(tail[i]);
 
   // 128 bits in 26 digits of 5 bits: two zero bits come first.
   std::string text(26, '0');
@@ -42,6 +42,14 @@ std::string NewUlid(absl::Time time) {
     text[digit] = kAlphabet[value];
   }
   return text;
+}
+
+}  // namespace
+
+std::string NewUlid(absl::Time time) { return EncodeUlid(time, RandomBytes(10)); }
+
+std::string UlidFromSeed(absl::Time time, std::string_view seed) {
+  return EncodeUlid(time, absl::HexStringToBytes(Sha256Hex(seed).substr(0, 20)));
 }
 
 bool IsUlid(std::string_view text) {

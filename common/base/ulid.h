@@ -14,6 +14,9 @@ namespace fleetmark {
 
 std::string NewUlid(absl::Time time);
 
+// The same one each time for the same time and seed: its last 80 bits come from the seed's SHA-256.
+std::string UlidFromSeed(absl::Time time, std::string_view seed);
+
 // 26 characters of the alphabet, not above the largest ULID.
 bool IsUlid(std::string_view text);
 

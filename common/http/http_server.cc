@@ -98,6 +98,15 @@ std::string HttpRequest::Query(const std::string& name) const {
   return it == query.end() ? std::string() : it->second;
 }
 
+std::string ExactPath(const std::string& path) {
+  std::string pattern;
+  for (char c : path) {
+    if (!absl::ascii_isalnum(static_cast<unsigned char>(c)) && c != '/' && c != '_' && c != '-') pattern += '\\';
+    pattern += c;
+  }
+  return pattern;
+}
+
 HttpResponse ErrorResponse(const absl::Status& status) {
   HttpResponse response;
   response.status = HttpStatus(status.code());

@@ -48,7 +48,7 @@ class HttpServer {
   HttpServer();
   ~HttpServer();
 
-  // Before Start. `pattern` is a path, or a regular expression of a whole path.
+  // Before Start. `pattern` is a regular expression of a whole path; see ExactPath.
   void Handle(const std::string& method, const std::string& pattern, HttpHandler handler);
 
   // Listens and serves in its own threads. `address` is an IP address; `port` 0 picks a free one. Returns
@@ -62,6 +62,9 @@ class HttpServer {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// A pattern that matches `path` alone, whatever characters it has.
+std::string ExactPath(const std::string& path);
 
 // What an error looks like on HTTP, also for handlers that make their own responses.
 HttpResponse ErrorResponse(const absl::Status& status);

@@ -1,0 +1,103 @@
+#include "agent/benchmark_set.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+
+#include "common/base/status.h"
+
+namespace fleetmark::agent {
+namespace {
+
+constexpr absl::Duration kCronSplay = absl::Minutes(15);
+
+absl::StatusOr<Schedule> PrepareSchedule(const v1::Benchmark& b, const std::string& node) {
+  FM_ASSIGN_OR_RETURN(const Schedule schedule, Schedule::Parse(b.schedule(), b.time_zone()));
+  absl::Duration cap = absl::Seconds(b.splay_seconds());
+  if (cap == absl::ZeroDuration()) {
+    cap = absl::StartsWith(b.schedule(), "every") ? absl::InfiniteDuration() : kCronSplay;
+  }
+  return schedule.WithSplay(node, b.name(), cap);
+}
+
+absl::StatusOr<PreparedBenchmark> PrepareOne(const AgentConfig& config, const v1::Benchmark& b,
+                                             const Catalog& catalog) {
+  PreparedBenchmark out;
+  out.benchmark = b;
+  FM_ASSIGN_OR_RETURN(const InstalledPlugin* plugin, catalog.Get(b.plugin()));
+  out.plugin = *plugin;
+  if (!b.plugin_digest().empty() && b.plugin_digest() != plugin->digest) {
+    return absl::FailedPreconditionError(absl::StrCat("plugin '", b.plugin(), "' has digest ", plugin->digest,
+                                                      ", not ", b.plugin_digest(), " as configured"));
+  }
+  if (plugin->manifest.privileges == Privileges::kRoot && !config.allow_root_plugins) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("plugin '", b.plugin(), "' asks for root, which plugins.allow_root does not allow"));
+  }
+  FM_ASSIGN_OR_RETURN(out.params, ResolveParams(plugin->manifest, b.params_json()));
+  FM_ASSIGN_OR_RETURN(const Schedule schedule, PrepareSchedule(b, config.node_name));
+  if (b.enabled()) out.schedule = schedule;
+  return out;
+}
+
+Claim ToClaim(ResourceUse use) {
+  switch (use) {
+    case ResourceUse::kNone:
+      return Claim::kNone;
+    case ResourceUse::kShared:
+      return Claim::kShared;
+    case ResourceUse::kExclusive:
+      return Claim::kExclusive;
+  }
+  return Claim::kExclusive;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const BenchmarkSet>> BenchmarkSet::Prepare(const AgentConfig& config,
+                                                                          std::shared_ptr<const Catalog> catalog) {
+  auto set = std::make_shared<BenchmarkSet>();
+  std::vector<std::string> faults;
+  for (const BenchmarkConfig& item : config.benchmarks) {
+    absl::StatusOr<PreparedBenchmark> prepared = PrepareOne(config, item.benchmark, *catalog);
+    if (prepared.ok()) {
+      set->benchmarks_.push_back(*std::move(prepared));
+      continue;
+    }
+    // A fault of several lines, such as a manifest's, keeps each line whole.
+    for (absl::string_view line : absl::StrSplit(prepared.status().message(), '\n')) {
+      faults.push_back(absl::StrCat(item.where, ": benchmark '", item.benchmark.name(), "': ", line));
+    }
+  }
+  if (!faults.empty()) return absl::InvalidArgumentError(absl::StrJoin(faults, "\n"));
+  set->catalog_ = std::move(catalog);
+  return set;
+}
+
+const PreparedBenchmark* BenchmarkSet::Find(const std::string& name) const {
+  for (const PreparedBenchmark& b : benchmarks_) {
+    if (b.benchmark.name() == name) return &b;
+  }
+  return nullptr;
+}
+
+std::vector<Scheduler::Job> BenchmarkSet::Jobs() const {
+  std::vector<Scheduler::Job> jobs;
+  for (const PreparedBenchmark& b : benchmarks_) {
+    const PluginResources& uses = b.plugin.manifest.resources;
+    jobs.push_back({b.benchmark.name(), b.schedule,
+                    Claims{ToClaim(uses.cpu), ToClaim(uses.gpu), ToClaim(uses.disk), ToClaim(uses.net)}});
+  }
+  return jobs;
+}
+
+std::vector<v1::Benchmark> BenchmarkSet::Describe() const {
+  std::vector<v1::Benchmark> out;
+  for (const PreparedBenchmark& b : benchmarks_) out.push_back(b.benchmark);
+  return out;
+}
+
+}  // namespace fleetmark::agent

@@ -1,0 +1,85 @@
+#include "collector/ingest/ingest_service.h"
+
+#include <map>
+#include <utility>
+
+#include "grpcpp/server_context.h"
+
+#include "collector/ingest/agent_stream.h"
+#include "common/base/mutex.h"
+#include "fleetmark/v1/agent.grpc.pb.h"
+
+namespace fleetmark::collector {
+namespace {
+
+std::vector<std::string> PeerNames(const grpc::CallbackServerContext& context) {
+  std::vector<std::string> names;
+  for (const grpc::string_ref& name : context.auth_context()->GetPeerIdentity()) {
+    names.emplace_back(name.data(), name.size());
+  }
+  return names;
+}
+
+}  // namespace
+
+struct IngestService::Impl final : v1::AgentService::CallbackService {
+  explicit Impl(IngestParts p) : parts(std::move(p)) {}
+
+  grpc::ServerBidiReactor<v1::AgentMessage, v1::CollectorMessage>* Connect(
+      grpc::CallbackServerContext* context) override;
+  void Forget(AgentStream* stream);
+
+  IngestParts parts;
+  Mutex mu;
+  bool stopping ABSL_GUARDED_BY(mu) = false;
+  std::map<AgentStream*, std::weak_ptr<AgentStream>> streams ABSL_GUARDED_BY(mu);
+};
+
+grpc::ServerBidiReactor<v1::AgentMessage, v1::CollectorMessage>* IngestService::Impl::Connect(
+    grpc::CallbackServerContext* context) {
+  auto stream = std::make_shared<AgentStream>(parts, PeerNames(*context),
+                                              [this](AgentStream* ended) { Forget(ended); });
+  absl::Status status;
+  {
+    MutexLock lock(mu);
+    if (stopping) {
+      status = absl::UnavailableError("the collector is stopping");
+    } else if (streams.size() >= parts.options.max_streams) {
+      status = absl::ResourceExhaustedError("too many agents are connected");
+    }
+    streams.emplace(stream.get(), stream);
+    parts.metrics.streams.Set(static_cast<double>(streams.size()));
+  }
+  stream->Begin();
+  if (!status.ok()) stream->Close(status);
+  return stream.get();  // which keeps itself until OnDone
+}
+
+void IngestService::Impl::Forget(AgentStream* stream) {
+  MutexLock lock(mu);
+  streams.erase(stream);
+  parts.metrics.streams.Set(static_cast<double>(streams.size()));
+}
+
+IngestService::IngestService(Options options, Store& store, Committer& committer, Sessions& sessions,
+                             IngestMetrics& metrics, Clock& clock)
+    : impl_(std::make_unique<Impl>(
+          IngestParts{std::move(options), store, committer, sessions, metrics, clock})) {}
+
+IngestService::~IngestService() = default;
+
+grpc::Service* IngestService::service() { return impl_.get(); }
+
+void IngestService::Stop() {
+  std::vector<std::shared_ptr<AgentStream>> open;
+  {
+    MutexLock lock(impl_->mu);
+    impl_->stopping = true;
+    for (const auto& [key, stream] : impl_->streams) {
+      if (auto alive = stream.lock()) open.push_back(std::move(alive));
+    }
+  }
+  for (const auto& stream : open) stream->Close(absl::UnavailableError("the collector is stopping"));
+}
+
+}  // namespace fleetmark::collector

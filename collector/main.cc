@@ -1,0 +1,41 @@
+// fleetmark-collector: takes the results of all agents in, stores them, finds what got slower, shows it.
+#include <cstdio>
+
+#include "collector/collector.h"
+#include "collector/config.h"
+#include "common/base/status.h"
+#include "common/daemon/program.h"
+#include "common/obs/log.h"
+
+int main(int argc, char** argv) {
+  using namespace fleetmark;
+  using collector::Collector;
+  const DaemonFlags flags = ParseDaemonFlags(argc, argv, "Collects benchmark results and finds regressions.",
+                                             "/etc/fleetmark/collector.yaml");
+  auto config = collector::LoadCollectorConfig(flags.config);
+  if (!config.ok()) return Fail(config.status(), kExitConfig);
+  if (flags.check_config) {
+    printf("%s is good\n", flags.config.c_str());
+    return kExitOk;
+  }
+  if (!flags.log_level.empty()) ParseLogLevel(flags.log_level, &config->log.level).IgnoreError();  // checked above
+  InitLog(config->log);
+  BlockDaemonSignals();
+
+  Collector collector(*config);
+  if (const absl::Status status = collector.OpenStore(); !status.ok()) return Fail(status, kExitData);
+  if (const absl::Status status = collector.Serve(); !status.ok()) return Fail(status, kExitAddress);
+  ServeUntilStopped(
+      [&flags] {
+        const absl::Status status = collector::LoadCollectorConfig(flags.config).status();
+        if (status.ok()) {
+          LogInfo("configuration is good; a restart applies it", {{"file", flags.config}});
+        } else {
+          LogError("configuration is faulty; nothing was changed", {{"fault", status}});
+        }
+      },
+      [&collector] { return collector.Healthy(); });
+  collector.Stop();
+  LogInfo("stopped");
+  return kExitOk;
+}

@@ -1,0 +1,281 @@
+#include "collector/query/http_routes.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+#include "collector/query/progress_buffer.h"
+#include "collector/query/query_api.h"
+#include "collector/query/query_params.h"
+#include "common/base/clock.h"
+#include "common/base/mutex.h"
+#include "common/base/status.h"
+#include "common/obs/metrics.h"
+
+namespace fleetmark::collector {
+namespace {
+
+constexpr char kPrefix[] = "/api/fleetmark/v1";
+constexpr size_t kPrefixParts = 4;  // of a path split at '/': "", api, fleetmark, v1
+
+absl::StatusOr<std::string> ToJson(const google::protobuf::Message& message) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  options.always_print_primitive_fields = true;
+  std::string json;
+  const auto status = google::protobuf::util::MessageToJsonString(message, &json, options);
+  if (!status.ok())
+    return absl::InternalError(absl::StrCat("answer as JSON: ", status.message().as_string()));
+  json.push_back('\n');
+  return json;
+}
+
+// Unknown fields are refused: a misspelt one would be lost in silence.
+absl::Status FromJson(const std::string& body, google::protobuf::Message* message) {
+  if (body.empty()) return absl::OkStatus();
+  const auto status = google::protobuf::util::JsonStringToMessage(body, message);
+  if (status.ok()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("body: ", status.message().as_string()));
+}
+
+template <typename Response>
+absl::StatusOr<HttpResponse> Answer(const absl::StatusOr<Response>& result) {
+  if (!result.ok()) return result.status();
+  HttpResponse response;
+  FM_ASSIGN_OR_RETURN(response.body, ToJson(*result));
+  response.headers["Cache-Control"] = "no-store";
+  return response;
+}
+
+HttpResponse Text(int status, std::string body) {
+  HttpResponse response;
+  response.status = status;
+  response.content_type = "text/plain; charset=utf-8";
+  response.body = std::move(body);
+  return response;
+}
+
+std::string Header(const HttpRequest& request, const char* name) {
+  const auto it = request.headers.find(name);
+  return it == request.headers.end() ? std::string() : it->second;
+}
+
+// See the header: what a browser can't send from another site without asking first.
+absl::Status CheckPost(const HttpRequest& request) {
+  const std::string type = Header(request, "content-type");
+  const std::string media(absl::StripAsciiWhitespace(absl::string_view(type).substr(0, type.find(';'))));
+  if (!absl::EqualsIgnoreCase(media, "application/json")) {
+    return absl::InvalidArgumentError("Content-Type must be application/json");
+  }
+  const std::string origin = Header(request, "origin");
+  const std::string host = Header(request, "host");
+  if (!origin.empty() && origin != absl::StrCat("http://", host) &&
+      origin != absl::StrCat("https://", host)) {
+    return absl::PermissionDeniedError(absl::StrCat("requests from ", origin, " are not allowed"));
+  }
+  const std::string site = Header(request, "sec-fetch-site");
+  if (!site.empty() && site != "same-origin" && site != "none") {
+    return absl::PermissionDeniedError("requests from other sites are not allowed");
+  }
+  return absl::OkStatus();
+}
+
+// The part of the path after the prefix: nodes/NAME/… -> {"nodes", "NAME", …}.
+std::vector<std::string> PathParts(const HttpRequest& request) {
+  std::vector<std::string> parts = absl::StrSplit(request.path, '/');
+  parts.erase(parts.begin(), parts.begin() + kPrefixParts);
+  return parts;
+}
+
+absl::StatusOr<uint64_t> ParseSeriesId(const std::string& text) {
+  uint64_t id = 0;
+  if (!absl::SimpleAtoi(text, &id))
+    return absl::InvalidArgumentError(absl::StrCat("series id: '", text, "'"));
+  return id;
+}
+
+}  // namespace
+
+class HttpRoutes::Impl : public std::enable_shared_from_this<HttpRoutes::Impl> {
+ public:
+  explicit Impl(Options options) : options_(std::move(options)), api_(*options_.api) {}
+
+  void Register(HttpServer& server) {
+    Get(server, "/status", &QueryApi::GetStatus);
+    Get(server, "/nodes", &QueryApi::ListNodes);
+    Get(server, "/series", &QueryApi::ListSeries);
+    Get(server, "/runs", &QueryApi::ListRuns);
+    Get(server, "/findings", &QueryApi::ListFindings);
+    Get(server, "/events", &QueryApi::ListEvents);
+    Handle(server, "GET", "/nodes/([^/]+)", &Impl::GetNode);
+    Handle(server, "GET", "/series/([^/]+)/samples", &Impl::GetSamples);
+    Handle(server, "GET", "/runs/([^/]+)", &Impl::GetRun);
+    Handle(server, "POST", "/events", &Impl::AddEvent);
+    Handle(server, "POST", "/nodes/([^/]+)/run/([^/]+)", &Impl::RunNow);
+    server.Handle("GET", "/healthz", [](const HttpRequest&) { return Text(200, "ok\n"); });
+    server.Handle("GET", "/readyz", [self = shared_from_this()](const HttpRequest&) {
+      const absl::Status ready = self->api_.Ready();
+      return ready.ok() ? Text(200, "ok\n") : Text(503, absl::StrCat(ready.message(), "\n"));
+    });
+    server.Handle("GET", "/metrics", [self = shared_from_this()](const HttpRequest&) {
+      HttpResponse response = Text(200, self->options_.metrics->Serialize());
+      response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+      return response;
+    });
+  }
+
+  void EndStreams() {
+    std::set<std::shared_ptr<ProgressBuffer>> streams;
+    {
+      MutexLock lock(mu_);
+      ended_ = true;
+      streams = streams_;
+    }
+    for (const auto& stream : streams) stream->Close();
+  }
+
+ private:
+  // An answer that follows a run; forgotten when the server lets go of it, however that comes.
+  struct OpenStream {
+    OpenStream(std::shared_ptr<Impl> r, std::shared_ptr<ProgressBuffer> b)
+        : routes(std::move(r)), buffer(std::move(b)) {}
+    ~OpenStream() { routes->RemoveStream(buffer); }
+    OpenStream(const OpenStream&) = delete;
+    OpenStream& operator=(const OpenStream&) = delete;
+
+    const std::shared_ptr<Impl> routes;
+    const std::shared_ptr<ProgressBuffer> buffer;
+  };
+
+  using Method = absl::StatusOr<HttpResponse> (Impl::*)(const HttpRequest&);
+
+  void Handle(HttpServer& server, const std::string& method, const std::string& path, Method handler) {
+    server.Handle(method, absl::StrCat(kPrefix, path),
+                  [self = shared_from_this(), handler](const HttpRequest& request) {
+                    return ((*self).*handler)(request);
+                  });
+  }
+
+  // A listing whose request comes from the query alone.
+  template <typename Request, typename Response>
+  void Get(HttpServer& server, const std::string& path,
+           absl::StatusOr<Response> (QueryApi::*method)(const Request&) const) {
+    server.Handle(
+        "GET", absl::StrCat(kPrefix, path),
+        [self = shared_from_this(), method](const HttpRequest& http) -> absl::StatusOr<HttpResponse> {
+          Request request;
+          FM_RETURN_IF_ERROR(FillRequest(http.query, self->options_.clock->Now(), {}, &request));
+          return Answer((self->api_.*method)(request));
+        });
+  }
+
+  absl::StatusOr<HttpResponse> GetNode(const HttpRequest& http) {
+    FM_RETURN_IF_ERROR(NoQuery(http));
+    v1::ListNodesRequest request;
+    request.set_name(PathParts(http)[1]);
+    FM_ASSIGN_OR_RETURN(const v1::ListNodesResponse listing, api_.ListNodes(request));
+    if (listing.nodes().empty()) return absl::NotFoundError(absl::StrCat("node '", request.name(), "'"));
+    return Answer(absl::StatusOr<v1::Node>(listing.nodes(0)));
+  }
+
+  absl::StatusOr<HttpResponse> GetSamples(const HttpRequest& http) {
+    v1::ReadSamplesRequest request;
+    FM_RETURN_IF_ERROR(FillRequest(http.query, options_.clock->Now(), {"series_id"}, &request));
+    FM_ASSIGN_OR_RETURN(const uint64_t id, ParseSeriesId(PathParts(http)[1]));
+    request.set_series_id(id);
+    return Answer(api_.ReadSamples(request));
+  }
+
+  absl::StatusOr<HttpResponse> GetRun(const HttpRequest& http) {
+    FM_RETURN_IF_ERROR(NoQuery(http));
+    v1::GetRunRequest request;
+    request.set_run_id(PathParts(http)[1]);
+    return Answer(api_.GetRun(request));
+  }
+
+  absl::StatusOr<HttpResponse> AddEvent(const HttpRequest& http) {
+    FM_RETURN_IF_ERROR(CheckPost(http));
+    FM_RETURN_IF_ERROR(NoQuery(http));
+    v1::AddEventRequest request;
+    FM_RETURN_IF_ERROR(FromJson(http.body, &request));
+    return Answer(api_.AddEvent(request));
+  }
+
+  absl::StatusOr<HttpResponse> RunNow(const HttpRequest& http) {
+    FM_RETURN_IF_ERROR(CheckPost(http));
+    FM_RETURN_IF_ERROR(NoQuery(http));
+    v1::RunNowRequest request;
+    FM_RETURN_IF_ERROR(FromJson(http.body, &request));
+    const std::vector<std::string> parts = PathParts(http);  // nodes, NAME, run, BENCHMARK
+    request.set_node(parts[1]);
+    request.set_benchmark(parts[3]);
+    const auto buffer = std::make_shared<ProgressBuffer>();
+    const auto stream = std::make_shared<OpenStream>(shared_from_this(), buffer);
+    FM_RETURN_IF_ERROR(AddStream(buffer));
+    FM_RETURN_IF_ERROR(
+        api_.RunNow(request, [buffer](const v1::RunProgress& progress) { return buffer->Push(progress); }));
+    HttpResponse response;
+    response.content_type = "application/x-ndjson";
+    response.headers["Cache-Control"] = "no-store";
+    response.stream = [stream](const HttpResponse::Write& write) {
+      return stream->routes->WriteNext(*stream->buffer, write);
+    };
+    return response;
+  }
+
+  // False after the last line.
+  bool WriteNext(ProgressBuffer& buffer, const HttpResponse::Write& write) {
+    v1::RunProgress progress;
+    switch (buffer.Next(*options_.clock, options_.keep_alive, &progress)) {
+      case ProgressBuffer::Got::kClosed:
+        return false;
+      case ProgressBuffer::Got::kTimeout:
+        return write("\n");
+      case ProgressBuffer::Got::kMessage:
+        break;
+    }
+    const absl::StatusOr<std::string> line = ToJson(progress);
+    return line.ok() && write(*line) && !IsLast(progress);
+  }
+
+  absl::Status AddStream(const std::shared_ptr<ProgressBuffer>& stream) {
+    MutexLock lock(mu_);
+    if (ended_) return absl::UnavailableError("the collector is stopping");
+    streams_.insert(stream);
+    return absl::OkStatus();
+  }
+
+  void RemoveStream(const std::shared_ptr<ProgressBuffer>& stream) {
+    stream->Close();
+    MutexLock lock(mu_);
+    streams_.erase(stream);
+  }
+
+  absl::Status NoQuery(const HttpRequest& http) const {
+    v1::GetStatusRequest nothing;
+    return FillRequest(http.query, options_.clock->Now(), {}, &nothing);
+  }
+
+  const Options options_;
+  const QueryApi& api_;
+  Mutex mu_;
+  std::set<std::shared_ptr<ProgressBuffer>> streams_ ABSL_GUARDED_BY(mu_);
+  bool ended_ ABSL_GUARDED_BY(mu_) = false;
+};
+
+HttpRoutes::HttpRoutes(Options options) : impl_(std::make_shared<Impl>(std::move(options))) {}
+HttpRoutes::~HttpRoutes() { EndStreams(); }
+void HttpRoutes::Register(HttpServer& server) { impl_->Register(server); }
+void HttpRoutes::EndStreams() { impl_->EndStreams(); }
+
+}  // namespace fleetmark::collector

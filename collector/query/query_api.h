@@ -1,0 +1,86 @@
+// Every method of FleetService as a plain call: checks the request, reads the store, and asks the live
+// parts of the collector by callbacks. The gRPC and HTTP faces only translate.
+//
+// Answers stay below the longest message on the wire (common/model/limits.h): a listing is cut short with a
+// `next_page_token`, samples with `truncated`.
+//
+// Thread-safety: all methods, any thread, if the callbacks are. They block for as long as the store reads.
+// Ownership: store and clock must outlive it.
+// Errors: InvalidArgument names the field; NotFound; Unavailable; those of the store.
+#ifndef FLEETMARK_COLLECTOR_QUERY_QUERY_API_H_
+#define FLEETMARK_COLLECTOR_QUERY_QUERY_API_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+#include "fleetmark/v1/agent.pb.h"
+#include "fleetmark/v1/fleet.pb.h"
+#include "fleetmark/v1/types.pb.h"
+
+namespace fleetmark {
+class Clock;
+}
+
+namespace fleetmark::collector {
+
+class Store;
+
+// Takes the progress of a run, in order; the last has STATE_FINISHED or STATE_REFUSED. False: nobody
+// listens any more.
+using RunProgressSink = std::function<bool(const v1::RunProgress&)>;
+
+// What only the live parts know. Empty ones answer with nothing, or Unavailable.
+struct QueryCallbacks {
+  std::function<void(v1::Node*)> fill_live;  // state, heartbeat and the like of a node read from the store
+  std::function<uint64_t()> nodes_connected;
+  std::function<std::vector<std::string>()> problems;
+  // Passes the request to the node's agent and returns; progress comes later, from another thread.
+  // Unavailable: the node isn't connected. NotFound: it isn't known, or has no such benchmark.
+  std::function<absl::Status(const v1::RunNowRequest&, RunProgressSink)> run_now;
+  std::function<absl::Status(const v1::CancelRunRequest&)> cancel_run;
+};
+
+class QueryApi {
+ public:
+  struct Options {
+    Store* store = nullptr;
+    Clock* clock = nullptr;
+    std::string version;  // of the collector
+    QueryCallbacks callbacks;
+  };
+
+  explicit QueryApi(Options options);
+
+  absl::StatusOr<v1::GetStatusResponse> GetStatus(const v1::GetStatusRequest& request) const;
+  absl::StatusOr<v1::ListNodesResponse> ListNodes(const v1::ListNodesRequest& request) const;
+  absl::StatusOr<v1::ListSeriesResponse> ListSeries(const v1::ListSeriesRequest& request) const;
+  absl::StatusOr<v1::ReadSamplesResponse> ReadSamples(const v1::ReadSamplesRequest& request) const;
+  absl::StatusOr<v1::ListRunsResponse> ListRuns(const v1::ListRunsRequest& request) const;
+  absl::StatusOr<v1::GetRunResponse> GetRun(const v1::GetRunRequest& request) const;
+  absl::StatusOr<v1::ListFindingsResponse> ListFindings(const v1::ListFindingsRequest& request) const;
+  absl::StatusOr<v1::ListEventsResponse> ListEvents(const v1::ListEventsRequest& request) const;
+
+  // Gives the event its id, and its time where it has none.
+  absl::StatusOr<v1::AddEventResponse> AddEvent(const v1::AddEventRequest& request) const;
+
+  // OK once the request is on its way; see QueryCallbacks::run_now.
+  absl::Status RunNow(const v1::RunNowRequest& request, RunProgressSink sink) const;
+  absl::StatusOr<v1::CancelRunResponse> CancelRun(const v1::CancelRunRequest& request) const;
+
+  // OK while the store takes writes.
+  absl::Status Ready() const;
+
+ private:
+  const Options options_;
+  const absl::Time started_;
+};
+
+}  // namespace fleetmark::collector
+
+#endif  // FLEETMARK_COLLECTOR_QUERY_QUERY_API_H_

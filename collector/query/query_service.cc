@@ -1,0 +1,179 @@
+#include "collector/query/query_service.h"
+
+#include <deque>
+#include <utility>
+
+#include "grpcpp/server_context.h"
+#include "grpcpp/support/server_callback.h"
+
+#include "collector/query/progress_buffer.h"
+#include "collector/query/query_api.h"
+#include "collector/query/worker_pool.h"
+#include "common/base/mutex.h"
+#include "common/net/grpc_status.h"
+#include "fleetmark/v1/fleet.grpc.pb.h"
+
+namespace fleetmark::collector {
+namespace {
+
+constexpr size_t kBufferedProgress = 64;
+
+grpc::Status Busy() {
+  return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many requests are waiting; try again later");
+}
+
+// One RunNow call. It lives until both gRPC is done with it and the run's source of progress has let go of
+// it, since either may end first.
+class RunNowReactor final : public grpc::ServerWriteReactor<v1::RunProgress>,
+                            public std::enable_shared_from_this<RunNowReactor> {
+ public:
+  // Keeps itself alive until OnDone.
+  void KeepAlive() { self_ = shared_from_this(); }
+
+  bool Push(const v1::RunProgress& progress) {
+    MutexLock lock(mu_);
+    if (finished_ || last_queued_) return false;
+    if (waiting_.size() >= kBufferedProgress) waiting_.pop_front();
+    waiting_.push_back(progress);
+    last_queued_ = IsLast(progress);
+    WriteNext();
+    return true;
+  }
+
+  void End(const grpc::Status& status) {
+    MutexLock lock(mu_);
+    FinishOnce(status);
+  }
+
+  void OnWriteDone(bool ok) override {
+    MutexLock lock(mu_);
+    writing_ = false;
+    if (!ok) return FinishOnce(grpc::Status::CANCELLED);
+    WriteNext();
+  }
+  void OnCancel() override {
+    MutexLock lock(mu_);
+    FinishOnce(grpc::Status::CANCELLED);
+  }
+  void OnDone() override { const std::shared_ptr<RunNowReactor> last = std::move(self_); }
+
+ private:
+  // StartWrite and Finish only hand over to gRPC; they don't call back into this thread.
+  void WriteNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (writing_ || finished_) return;
+    if (waiting_.empty()) {
+      if (last_queued_) FinishOnce(grpc::Status::OK);
+      return;
+    }
+    current_ = std::move(waiting_.front());
+    waiting_.pop_front();
+    writing_ = true;
+    StartWrite(&current_);
+  }
+  void FinishOnce(const grpc::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (finished_) return;
+    finished_ = true;
+    Finish(status);
+  }
+
+  Mutex mu_;
+  std::deque<v1::RunProgress> waiting_ ABSL_GUARDED_BY(mu_);
+  v1::RunProgress current_ ABSL_GUARDED_BY(mu_);  // being written
+  bool writing_ ABSL_GUARDED_BY(mu_) = false;
+  bool last_queued_ ABSL_GUARDED_BY(mu_) = false;
+  bool finished_ ABSL_GUARDED_BY(mu_) = false;
+  std::shared_ptr<RunNowReactor> self_;
+};
+
+}  // namespace
+
+class QueryService::Impl final : public v1::FleetService::CallbackService {
+ public:
+  explicit Impl(const Options& options) : api_(*options.api), pool_(options.threads, options.queue) {}
+
+  grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext* context,
+                                      const v1::GetStatusRequest* request,
+                                      v1::GetStatusResponse* response) override {
+    return Answer(context, request, response, &QueryApi::GetStatus);
+  }
+  grpc::ServerUnaryReactor* ListNodes(grpc::CallbackServerContext* context,
+                                      const v1::ListNodesRequest* request,
+                                      v1::ListNodesResponse* response) override {
+    return Answer(context, request, response, &QueryApi::ListNodes);
+  }
+  grpc::ServerUnaryReactor* ListSeries(grpc::CallbackServerContext* context,
+                                       const v1::ListSeriesRequest* request,
+                                       v1::ListSeriesResponse* response) override {
+    return Answer(context, request, response, &QueryApi::ListSeries);
+  }
+  grpc::ServerUnaryReactor* ReadSamples(grpc::CallbackServerContext* context,
+                                        const v1::ReadSamplesRequest* request,
+                                        v1::ReadSamplesResponse* response) override {
+    return Answer(context, request, response, &QueryApi::ReadSamples);
+  }
+  grpc::ServerUnaryReactor* ListRuns(grpc::CallbackServerContext* context, const v1::ListRunsRequest* request,
+                                     v1::ListRunsResponse* response) override {
+    return Answer(context, request, response, &QueryApi::ListRuns);
+  }
+  grpc::ServerUnaryReactor* GetRun(grpc::CallbackServerContext* context, const v1::GetRunRequest* request,
+                                   v1::GetRunResponse* response) override {
+    return Answer(context, request, response, &QueryApi::GetRun);
+  }
+  grpc::ServerUnaryReactor* ListFindings(grpc::CallbackServerContext* context,
+                                         const v1::ListFindingsRequest* request,
+                                         v1::ListFindingsResponse* response) override {
+    return Answer(context, request, response, &QueryApi::ListFindings);
+  }
+  grpc::ServerUnaryReactor* ListEvents(grpc::CallbackServerContext* context,
+                                       const v1::ListEventsRequest* request,
+                                       v1::ListEventsResponse* response) override {
+    return Answer(context, request, response, &QueryApi::ListEvents);
+  }
+  grpc::ServerUnaryReactor* AddEvent(grpc::CallbackServerContext* context, const v1::AddEventRequest* request,
+                                     v1::AddEventResponse* response) override {
+    return Answer(context, request, response, &QueryApi::AddEvent);
+  }
+  grpc::ServerUnaryReactor* CancelRun(grpc::CallbackServerContext* context,
+                                      const v1::CancelRunRequest* request,
+                                      v1::CancelRunResponse* response) override {
+    return Answer(context, request, response, &QueryApi::CancelRun);
+  }
+
+  grpc::ServerWriteReactor<v1::RunProgress>* RunNow(grpc::CallbackServerContext*,
+                                                    const v1::RunNowRequest* request) override {
+    auto reactor = std::make_shared<RunNowReactor>();
+    reactor->KeepAlive();
+    const bool taken = pool_.Submit([this, reactor, request = *request] {
+      const absl::Status status = api_.RunNow(
+          request, [reactor](const v1::RunProgress& progress) { return reactor->Push(progress); });
+      if (!status.ok()) reactor->End(ToGrpc(status));
+    });
+    if (!taken) reactor->End(Busy());
+    return reactor.get();
+  }
+
+ private:
+  template <typename Request, typename Response>
+  grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const Request* request,
+                                   Response* response,
+                                   absl::StatusOr<Response> (QueryApi::*method)(const Request&) const) {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    // gRPC keeps request and response until Finish.
+    const bool taken = pool_.Submit([this, reactor, request, response, method] {
+      absl::StatusOr<Response> answer = (api_.*method)(*request);
+      if (answer.ok()) *response = *std::move(answer);
+      reactor->Finish(ToGrpc(answer.status()));
+    });
+    if (!taken) reactor->Finish(Busy());
+    return reactor;
+  }
+
+  const QueryApi& api_;
+  WorkerPool pool_;
+};
+
+QueryService::QueryService(Options options) : impl_(std::make_unique<Impl>(options)) {}
+QueryService::~QueryService() = default;
+grpc::Service* QueryService::service() { return impl_.get(); }
+
+}  // namespace fleetmark::collector

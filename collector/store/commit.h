@@ -1,0 +1,65 @@
+// What one commit of senders' records writes: it sorts out what is stored already and gathers the rest in
+// one write set.
+//
+// Thread-safety: none; belongs to the one writer, who alone may change the database until it is written.
+#ifndef FLEETMARK_COLLECTOR_STORE_COMMIT_H_
+#define FLEETMARK_COLLECTOR_STORE_COMMIT_H_
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+
+#include "collector/store/database.h"
+#include "collector/store/keys.h"
+#include "collector/store/series_index.h"
+#include "collector/store/store.h"
+#include "collector/store/values.h"
+
+namespace fleetmark::collector {
+
+class CommitBuilder {
+ public:
+  // `counters` are the totals before; they must outlive the builder.
+  CommitBuilder(const Database& db, SeriesCache* cache, uint64_t max_series, Counters* counters)
+      : db_(db),
+        counters_(counters),
+        series_before_(counters->series),
+        writes_(db.NewWriteSet()),
+        series_(db, cache, max_series) {}
+
+  absl::Status Add(const SenderRecords& sender);
+  // Completes the write set, which the caller then takes.
+  CommitResult Finish();
+  WriteSet TakeWrites() { return std::move(writes_); }
+  // After the write has succeeded.
+  void Publish() const { series_.Publish(); }
+
+ private:
+  absl::Status AddRecord(const std::string& node, const v1::Record& record);
+  absl::Status AddRun(const std::string& node, const v1::Run& run);
+  absl::Status AddSamples(const std::string& node, const UlidBytes& run_id, const v1::Run& run);
+  absl::Status AddFacts(const std::string& node, const v1::FactsChanged& facts);
+  absl::StatusOr<uint64_t*> WatermarkOf(const std::string& sender_key);
+
+  const Database& db_;
+  Counters* const counters_;
+  const uint64_t series_before_;
+  WriteSet writes_;
+  SeriesWriter series_;
+  CommitResult result_;
+  // What this commit has changed and the database does not show yet.
+  std::map<std::string, uint64_t> watermarks_;  // by sender key
+  std::set<UlidBytes> new_runs_;
+  std::map<std::string, v1::Node> nodes_;
+  std::set<std::string> new_nodes_;
+};
+
+// How far a sender's records are stored.
+absl::StatusOr<uint64_t> ReadWatermark(const Database& db, const std::string& sender_key);
+
+}  // namespace fleetmark::collector
+
+#endif  // FLEETMARK_COLLECTOR_STORE_COMMIT_H_

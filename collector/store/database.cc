@@ -1,0 +1,295 @@
+#include "collector/store/database.h"
+
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "rocksdb/cache.h"
+#include "rocksdb/db.h"
+#include "rocksdb/filter_policy.h"
+#include "rocksdb/table.h"
+#include "rocksdb/write_batch.h"
+#include "rocksdb/write_buffer_manager.h"
+
+#include "collector/store/values.h"
+#include "common/base/file.h"
+#include "common/base/mutex.h"
+#include "common/base/status.h"
+
+namespace fleetmark::collector {
+namespace {
+
+constexpr uint64_t kFormatVersion = 1;
+constexpr std::string_view kFormatKey = "format";
+
+// Indexed by Family. RocksDB's own "default" must exist and stays empty.
+constexpr std::array kFamilyNames = {
+    "meta",   "nodes",          "series",    "series_stats", "series_index",   "samples",
+    "runs",   "runs_by_time",   "run_index", "run_logs",     "findings",       "open_findings",
+    "events", "events_by_node", "senders",   "dirty",        "detector_state",
+};
+static_assert(kFamilyNames.size() == static_cast<size_t>(Family::kDetectorState) + 1);
+
+rocksdb::Slice ToSlice(std::string_view s) { return {s.data(), s.size()}; }
+std::string_view ToView(const rocksdb::Slice& s) { return {s.data(), s.size()}; }
+
+absl::Status FromRocks(const rocksdb::Status& status) {
+  if (status.ok()) return absl::OkStatus();
+  const std::string text = status.ToString();
+  if (status.IsNoSpace()) return absl::ResourceExhaustedError(text);
+  if (status.IsCorruption()) return absl::DataLossError(text);
+  if (status.IsInvalidArgument() || status.IsNotSupported()) return absl::InternalError(text);
+  return absl::UnavailableError(text);
+}
+
+rocksdb::DBOptions DbOptions(const Database::Options& options, const std::shared_ptr<rocksdb::Cache>& cache) {
+  rocksdb::DBOptions db;
+  db.create_if_missing = true;
+  db.create_missing_column_families = true;
+  db.paranoid_checks = true;
+  db.track_and_verify_wals_in_manifest = true;
+  // Point-in-time recovery, the default, silently drops everything after a damaged record in the middle.
+  db.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+  db.max_open_files = 512;
+  db.max_background_jobs = 2;
+  db.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(options.write_buffer_bytes, cache);
+  db.max_total_wal_size = 64 << 20;  // bounds the time that opening takes
+  db.keep_log_file_num = 4;
+  db.max_log_file_size = 4 << 20;
+  db.stats_dump_period_sec = 0;
+  db.stats_persist_period_sec = 0;
+  return db;
+}
+
+rocksdb::ColumnFamilyOptions FamilyOptions(const Database::Options& options,
+                                           const std::shared_ptr<rocksdb::Cache>& cache) {
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = cache;
+  table.cache_index_and_filter_blocks = true;
+  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  table.format_version = 5;
+  rocksdb::ColumnFamilyOptions family;
+  family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  family.write_buffer_size = options.write_buffer_bytes / 2;
+  family.arena_block_size = 64 << 10;  // most families are small
+  family.target_file_size_base = 16 << 20;
+  // One compaction writes less than the reserve, so that the guard before each write sees it coming.
+  family.max_compaction_bytes = 128 << 20;
+  family.compression = rocksdb::kLZ4Compression;
+  family.bottommost_compression = rocksdb::kZSTD;
+  return family;
+}
+
+// A family that this program does not know comes from a newer one.
+absl::Status CheckFamilies(const std::string& folder) {
+  std::vector<std::string> names;
+  // Fails where there is no database yet; opening tells every other reason.
+  if (!rocksdb::DB::ListColumnFamilies(rocksdb::DBOptions(), folder, &names).ok()) return absl::OkStatus();
+  for (const std::string& name : names) {
+    if (name == rocksdb::kDefaultColumnFamilyName) continue;
+    if (std::find(kFamilyNames.begin(), kFamilyNames.end(), name) == kFamilyNames.end()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("store ", folder, " has the column family '", name,
+                       "', which this program does not know; it was written by a newer one"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status OpenError(const rocksdb::Status& status, const std::string& folder) {
+  const std::string text = status.ToString();
+  if (status.IsIOError() && absl::StrContains(text, "/LOCK:")) {
+    return absl::FailedPreconditionError(absl::StrCat("store ", folder, " is open in another process"));
+  }
+  if (status.IsCorruption()) {
+    return absl::DataLossError(
+        absl::StrCat("store ", folder, " is damaged and was left as it is: ", text,
+                     " (docs/storage-format.md, \"Recovery\", says what can be done)"));
+  }
+  return Annotate(FromRocks(status), absl::StrCat("opening store ", folder));
+}
+
+}  // namespace
+
+struct Database::Impl {
+  Options options;
+  std::unique_ptr<rocksdb::DB> db;
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;  // by Family, then the default one
+  mutable Mutex mu;
+  absl::Status broken ABSL_GUARDED_BY(mu);  // the first write error, for good
+
+  ~Impl() {
+    if (db == nullptr) return;
+    for (rocksdb::ColumnFamilyHandle* handle : handles) db->DestroyColumnFamilyHandle(handle);
+    db->Close();
+  }
+
+  rocksdb::ColumnFamilyHandle* Handle(Family family) const { return handles[static_cast<size_t>(family)]; }
+
+  absl::Status CheckFormat();
+  absl::Status CheckSpace(size_t write_bytes) const;
+  absl::Status CheckWritable(size_t write_bytes) const {
+    {
+      MutexLock lock(mu);
+      FM_RETURN_IF_ERROR(broken);
+    }
+    return CheckSpace(write_bytes);
+  }
+};
+
+struct WriteSet::Impl {
+  explicit Impl(const std::vector<rocksdb::ColumnFamilyHandle*>& by_family) : handles(by_family) {}
+  const std::vector<rocksdb::ColumnFamilyHandle*>& handles;
+  rocksdb::WriteBatch batch;
+};
+
+struct Cursor::Impl {
+  std::unique_ptr<rocksdb::Iterator> it;
+};
+
+absl::Status Database::Impl::CheckFormat() {
+  std::string value;
+  const rocksdb::Status status =
+      db->Get(rocksdb::ReadOptions(), Handle(Family::kMeta), ToSlice(kFormatKey), &value);
+  if (status.IsNotFound()) {
+    rocksdb::WriteOptions synced;
+    synced.sync = true;
+    return FromRocks(
+        db->Put(synced, Handle(Family::kMeta), ToSlice(kFormatKey), EncodeNumber(kFormatVersion)));
+  }
+  FM_RETURN_IF_ERROR(FromRocks(status));
+  FM_ASSIGN_OR_RETURN(const uint64_t version, DecodeNumber(value));
+  if (version > kFormatVersion) {
+    return absl::FailedPreconditionError(absl::StrCat("store ", options.folder, " has format ", version,
+                                                      "; this program knows formats up to ", kFormatVersion));
+  }
+  return absl::OkStatus();
+}
+
+// Debian's RocksDB aborts the process when the write-ahead log meets a full disk, so it never may.
+absl::Status Database::Impl::CheckSpace(size_t write_bytes) const {
+  struct statvfs fs {};
+  if (statvfs(options.folder.c_str(), &fs) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("statvfs ", options.folder));
+  }
+  const uint64_t free_bytes = static_cast<uint64_t>(fs.f_bavail) * fs.f_frsize;
+  if (free_bytes >= options.reserve_bytes + write_bytes) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat("only ", free_bytes >> 20, " MiB are free for ",
+                                                   options.folder, "; writes need ",
+                                                   options.reserve_bytes >> 20, " MiB to remain free"));
+}
+
+Database::Database(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Database::~Database() = default;
+
+absl::StatusOr<std::unique_ptr<Database>> Database::Open(const Options& options) {
+  FM_RETURN_IF_ERROR(Annotate(MakeFolders(options.folder, 0750), "making the store's folder"));
+  FM_RETURN_IF_ERROR(CheckFamilies(options.folder));
+  auto impl = std::make_unique<Impl>();
+  impl->options = options;
+  FM_RETURN_IF_ERROR(impl->CheckSpace(0));  // opening writes too
+
+  const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(options.cache_bytes);
+  const rocksdb::ColumnFamilyOptions family = FamilyOptions(options, cache);
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  for (const char* name : kFamilyNames) families.emplace_back(name, family);
+  families.emplace_back(rocksdb::kDefaultColumnFamilyName, family);
+  rocksdb::DB* db = nullptr;
+  const rocksdb::Status status =
+      rocksdb::DB::Open(DbOptions(options, cache), options.folder, families, &impl->handles, &db);
+  if (!status.ok()) return OpenError(status, options.folder);
+  impl->db.reset(db);
+  FM_RETURN_IF_ERROR(impl->CheckFormat());
+  return std::unique_ptr<Database>(new Database(std::move(impl)));
+}
+
+absl::StatusOr<std::optional<std::string>> Database::Get(Family family, std::string_view key) const {
+  std::string value;
+  const rocksdb::Status status =
+      impl_->db->Get(rocksdb::ReadOptions(), impl_->Handle(family), ToSlice(key), &value);
+  if (status.IsNotFound()) return std::nullopt;
+  FM_RETURN_IF_ERROR(Annotate(FromRocks(status), kFamilyNames[static_cast<size_t>(family)]));
+  return value;
+}
+
+Cursor Database::NewCursor(Family family) const {
+  auto impl = std::make_unique<Cursor::Impl>();
+  impl->it.reset(impl_->db->NewIterator(rocksdb::ReadOptions(), impl_->Handle(family)));
+  return Cursor(std::move(impl));
+}
+
+WriteSet Database::NewWriteSet() const { return WriteSet(std::make_unique<WriteSet::Impl>(impl_->handles)); }
+
+absl::Status Database::Write(WriteSet&& set) {
+  if (set.impl_->batch.Count() == 0) return absl::OkStatus();
+  FM_RETURN_IF_ERROR(impl_->CheckWritable(set.bytes()));
+  rocksdb::WriteOptions synced;
+  synced.sync = true;
+  absl::Status status = FromRocks(impl_->db->Write(synced, &set.impl_->batch));
+  // A full disk was met by a flush, nothing was written, and RocksDB resumes when there is space. After
+  // any other failure it isn't known what is on disk until the store is opened again.
+  if (status.ok() || absl::IsResourceExhausted(status)) return status;
+  status = absl::UnavailableError(
+      absl::StrCat("writing failed, and nothing is written until a restart: ", status.message()));
+  MutexLock lock(impl_->mu);
+  if (impl_->broken.ok()) impl_->broken = status;
+  return status;
+}
+
+absl::Status Database::Health() const { return impl_->CheckWritable(0); }
+
+uint64_t Database::DiskBytes() const {
+  uint64_t total = 0;
+  std::error_code error;  // files come and go meanwhile
+  for (std::filesystem::directory_iterator it(impl_->options.folder, error), end; !error && it != end;
+       it.increment(error)) {
+    std::error_code gone;
+    const uintmax_t size = it->file_size(gone);
+    if (!gone) total += size;
+  }
+  return total;
+}
+
+WriteSet::WriteSet(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+WriteSet::WriteSet(WriteSet&&) noexcept = default;
+WriteSet::~WriteSet() = default;
+
+// Adding to a batch fails only for a family or a size that the batch can't hold, which is a bug; Write
+// then fails too.
+void WriteSet::Put(Family family, std::string_view key, std::string_view value) {
+  impl_->batch.Put(impl_->handles[static_cast<size_t>(family)], ToSlice(key), ToSlice(value))
+      .PermitUncheckedError();
+}
+
+void WriteSet::Delete(Family family, std::string_view key) {
+  impl_->batch.Delete(impl_->handles[static_cast<size_t>(family)], ToSlice(key)).PermitUncheckedError();
+}
+
+size_t WriteSet::bytes() const { return impl_->batch.GetDataSize(); }
+
+Cursor::Cursor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Cursor::Cursor(Cursor&&) noexcept = default;
+Cursor::~Cursor() = default;
+
+void Cursor::Seek(std::string_view key) { impl_->it->Seek(ToSlice(key)); }
+void Cursor::SeekBefore(std::string_view key) {
+  impl_->it->SeekForPrev(ToSlice(key));
+  if (impl_->it->Valid() && ToView(impl_->it->key()) == key) impl_->it->Prev();
+}
+void Cursor::SeekToLast() { impl_->it->SeekToLast(); }
+void Cursor::Next() { impl_->it->Next(); }
+void Cursor::Prev() { impl_->it->Prev(); }
+bool Cursor::Valid() const { return impl_->it->Valid(); }
+std::string_view Cursor::key() const { return ToView(impl_->it->key()); }
+std::string_view Cursor::value() const { return ToView(impl_->it->value()); }
+absl::Status Cursor::status() const { return FromRocks(impl_->it->status()); }
+
+}  // namespace fleetmark::collector

@@ -1,0 +1,114 @@
+// RocksDB as the store uses it: column families by name, synced atomic writes guarded against a full disk,
+// cursors. The only file of the project that includes RocksDB is database.cc.
+//
+// Thread-safety: Database: all methods, any thread. WriteSet, Cursor: one thread at a time.
+// Ownership: cursors and write sets must not outlive their database.
+// Errors: DataLoss (something on disk can't be read), ResourceExhausted (too little disk space is free),
+// Unavailable (input or output failed; writes are refused from then on), FailedPrecondition (a newer
+// format; another process has it open).
+#ifndef FLEETMARK_COLLECTOR_STORE_DATABASE_H_
+#define FLEETMARK_COLLECTOR_STORE_DATABASE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace fleetmark::collector {
+
+enum class Family {
+  kMeta,
+  kNodes,
+  kSeries,
+  kSeriesStats,
+  kSeriesIndex,
+  kSamples,
+  kRuns,
+  kRunsByTime,
+  kRunIndex,
+  kRunLogs,
+  kFindings,
+  kOpenFindings,
+  kEvents,
+  kEventsByNode,
+  kSenders,
+  kDirty,
+  kDetectorState,
+};
+
+// Changes that become durable together.
+class WriteSet {
+ public:
+  WriteSet(WriteSet&&) noexcept;
+  ~WriteSet();
+  void Put(Family family, std::string_view key, std::string_view value);
+  void Delete(Family family, std::string_view key);
+  size_t bytes() const;
+
+ private:
+  friend class Database;
+  struct Impl;
+  explicit WriteSet(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// A position in one family, as of the time it was made.
+class Cursor {
+ public:
+  Cursor(Cursor&&) noexcept;
+  ~Cursor();
+  void Seek(std::string_view key);        // the first key at or after
+  void SeekBefore(std::string_view key);  // the last key before
+  void SeekToLast();
+  void Next();
+  void Prev();
+  bool Valid() const;
+  std::string_view key() const;
+  std::string_view value() const;
+  absl::Status status() const;  // to be asked once Valid is false
+
+ private:
+  friend class Database;
+  struct Impl;
+  explicit Cursor(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+class Database {
+ public:
+  struct Options {
+    std::string folder;  // made when missing
+    uint64_t cache_bytes = 64 << 20;
+    uint64_t write_buffer_bytes = 32 << 20;
+    uint64_t reserve_bytes = 256 << 20;
+  };
+
+  static absl::StatusOr<std::unique_ptr<Database>> Open(const Options& options);
+  ~Database();
+
+  absl::StatusOr<std::optional<std::string>> Get(Family family, std::string_view key) const;
+  Cursor NewCursor(Family family) const;
+
+  WriteSet NewWriteSet() const;
+  // All of it, on disk, or nothing. Blocks for the disk.
+  absl::Status Write(WriteSet&& set);
+
+  // OK while writes are taken; else why not.
+  absl::Status Health() const;
+
+  uint64_t DiskBytes() const;
+
+ private:
+  struct Impl;
+  explicit Database(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace fleetmark::collector
+
+#endif  // FLEETMARK_COLLECTOR_STORE_DATABASE_H_

@@ -1,0 +1,106 @@
+#include "collector/store/nodes.h"
+
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "collector/store/keys.h"
+#include "collector/store/listing.h"
+#include "common/base/status.h"
+
+namespace fleetmark::collector {
+namespace {
+
+using LabelMap = google::protobuf::Map<std::string, std::string>;
+
+bool HasLabels(const LabelMap& labels, const LabelMap& wanted) {
+  for (const auto& [name, value] : wanted) {
+    const auto it = labels.find(name);
+    if (it == labels.end() || it->second != value) return false;
+  }
+  return true;
+}
+
+absl::StatusOr<v1::Node> ParseNode(std::string_view value) {
+  v1::Node node;
+  FM_RETURN_IF_ERROR(DecodeMessage(value, &node));
+  return node;
+}
+
+absl::Status AddDerived(const Database& db, v1::Node* node) {
+  const std::string prefix = NodePrefix(node->identity().name());
+  Cursor runs = db.NewCursor(Family::kRuns);
+  runs.SeekBefore(PrefixEnd(prefix));
+  if (runs.Valid() && runs.key().starts_with(prefix)) {
+    const auto key = ParseTimeKey(runs.key().substr(prefix.size()));
+    if (!key.has_value()) return absl::DataLossError("a stored run's key is malformed");
+    node->set_last_run_unix_ns(key->time_unix_ns);
+  }
+  FM_RETURN_IF_ERROR(runs.status());
+
+  uint64_t open_findings = 0;
+  Cursor findings = db.NewCursor(Family::kOpenFindings);
+  for (findings.Seek(prefix); findings.Valid() && findings.key().starts_with(prefix); findings.Next()) {
+    ++open_findings;
+  }
+  node->set_open_findings(open_findings);
+  return findings.status();
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<v1::Node>> FindNode(const Database& db, const std::string& name) {
+  FM_ASSIGN_OR_RETURN(const std::optional<std::string> value, db.Get(Family::kNodes, name));
+  if (!value.has_value()) return std::nullopt;
+  FM_ASSIGN_OR_RETURN(v1::Node node, ParseNode(*value));
+  return node;
+}
+
+void PutNode(const v1::Node& node, bool is_new, WriteSet* writes, Counters* counters) {
+  writes->Put(Family::kNodes, node.identity().name(), EncodeMessage(node));
+  if (is_new) ++counters->nodes;
+}
+
+absl::StatusOr<v1::Node> ReadNode(const Database& db, const std::string& name) {
+  FM_ASSIGN_OR_RETURN(std::optional<v1::Node> node, FindNode(db, name));
+  if (!node.has_value()) return absl::NotFoundError(absl::StrCat("node '", name, "' is not known"));
+  FM_RETURN_IF_ERROR(AddDerived(db, &*node));
+  return *std::move(node);
+}
+
+absl::StatusOr<std::vector<v1::Node>> ListNodes(const Database& db, const Page& page,
+                                                std::string* next_token) {
+  return ListPage<v1::Node>(
+      db, Family::kNodes, KeyRange{}, page, next_token,
+      [&db](std::string_view, std::string_view value) -> absl::StatusOr<std::optional<v1::Node>> {
+        FM_ASSIGN_OR_RETURN(v1::Node node, ParseNode(value));
+        FM_RETURN_IF_ERROR(AddDerived(db, &node));
+        return node;
+      });
+}
+
+absl::StatusOr<SeriesMatcher> SeriesMatcher::Make(const Database& db, const v1::Selector& selector) {
+  SeriesMatcher matcher(selector);
+  if (selector.node_labels().empty()) return matcher;
+  Cursor cursor = db.NewCursor(Family::kNodes);
+  for (cursor.Seek({}); cursor.Valid(); cursor.Next()) {
+    FM_ASSIGN_OR_RETURN(const v1::Node node, ParseNode(cursor.value()));
+    if (HasLabels(node.identity().labels(), selector.node_labels())) {
+      matcher.nodes_.insert(node.identity().name());
+    }
+  }
+  FM_RETURN_IF_ERROR(cursor.status());
+  return matcher;
+}
+
+bool SeriesMatcher::Matches(const v1::SeriesKey& key) const {
+  const v1::Selector& want = selector_;
+  return (want.node().empty() || want.node() == key.node()) &&
+         (want.benchmark().empty() || want.benchmark() == key.benchmark()) &&
+         (want.metric().empty() || want.metric() == key.metric()) && HasLabels(key.labels(), want.labels()) &&
+         (want.node_labels().empty() || nodes_.contains(key.node()));
+}
+
+}  // namespace fleetmark::collector

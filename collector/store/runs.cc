@@ -1,0 +1,101 @@
+#include "collector/store/runs.h"
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "collector/store/listing.h"
+#include "common/base/status.h"
+
+namespace fleetmark::collector {
+namespace {
+
+bool Matches(const v1::ListRunsRequest& filter, const std::string& benchmark, v1::Outcome outcome) {
+  return (filter.benchmark().empty() || filter.benchmark() == benchmark) &&
+         (filter.outcome() == v1::OUTCOME_UNSPECIFIED || filter.outcome() == outcome);
+}
+
+absl::StatusOr<v1::NodeRun> ReadRunAt(const Database& db, const std::string& node, const TimeKey& key) {
+  FM_ASSIGN_OR_RETURN(const std::optional<std::string> value,
+                      db.Get(Family::kRuns, EncodeNodeTimeKey(node, key)));
+  if (!value.has_value()) {
+    return absl::DataLossError(absl::StrCat("run ", UlidToText(key.id), " is in an index but not stored"));
+  }
+  v1::NodeRun run;
+  run.set_node(node);
+  FM_RETURN_IF_ERROR(DecodeMessage(*value, run.mutable_run()));
+  return run;
+}
+
+absl::StatusOr<std::vector<v1::NodeRun>> ListRunsOfNode(const Database& db, const v1::ListRunsRequest& filter,
+                                                        const Page& page, std::string* next_token) {
+  return ListPage<v1::NodeRun>(
+      db, Family::kRuns, NewestFirst(NodePrefix(filter.node()), filter.range()), page, next_token,
+      [&filter](std::string_view, std::string_view value) -> absl::StatusOr<std::optional<v1::NodeRun>> {
+        v1::NodeRun run;
+        run.set_node(filter.node());
+        FM_RETURN_IF_ERROR(DecodeMessage(value, run.mutable_run()));
+        if (!Matches(filter, run.run().benchmark(), run.run().outcome())) return std::nullopt;
+        return run;
+      });
+}
+
+}  // namespace
+
+int64_t RunUnixNs(const v1::Run& run, const UlidBytes& id) {
+  if (run.started_unix_ns() != 0) return run.started_unix_ns();
+  if (run.scheduled_unix_ns() != 0) return run.scheduled_unix_ns();
+  return UlidUnixNs(id);
+}
+
+absl::StatusOr<bool> HasRun(const Database& db, const UlidBytes& id) {
+  FM_ASSIGN_OR_RETURN(const std::optional<std::string> value, db.Get(Family::kRunIndex, UlidKey(id)));
+  return value.has_value();
+}
+
+void PutRun(const std::string& node, const UlidBytes& id, v1::Run run, WriteSet* writes, Counters* counters) {
+  const int64_t time = RunUnixNs(run, id);
+  if (!run.log_tail().empty()) {
+    writes->Put(Family::kRunLogs, UlidKey(id), EncodeBytes(run.log_tail()));
+    run.clear_log_tail();
+  }
+  writes->Put(Family::kRuns, EncodeNodeTimeKey(node, {time, id}), EncodeMessage(run));
+  writes->Put(Family::kRunsByTime, EncodeTimeKey({time, id}),
+              EncodeRunSummary({run.outcome(), node, run.benchmark()}));
+  writes->Put(Family::kRunIndex, UlidKey(id), EncodeRunPlace({time, node}));
+  ++counters->runs;
+  ++counters->runs_by_outcome[static_cast<size_t>(run.outcome())];
+}
+
+absl::StatusOr<v1::NodeRun> ReadRun(const Database& db, const std::string& run_id) {
+  const std::optional<UlidBytes> id = UlidFromText(run_id);
+  if (!id.has_value()) return absl::InvalidArgumentError("run_id must be a ULID of 26 characters");
+  FM_ASSIGN_OR_RETURN(const std::optional<std::string> index, db.Get(Family::kRunIndex, UlidKey(*id)));
+  if (!index.has_value()) return absl::NotFoundError(absl::StrCat("run ", run_id, " is not known"));
+  FM_ASSIGN_OR_RETURN(const RunPlace place, DecodeRunPlace(*index));
+  FM_ASSIGN_OR_RETURN(v1::NodeRun run, ReadRunAt(db, place.node, {place.time_unix_ns, *id}));
+  FM_ASSIGN_OR_RETURN(const std::optional<std::string> log, db.Get(Family::kRunLogs, UlidKey(*id)));
+  if (log.has_value()) {
+    FM_ASSIGN_OR_RETURN(*run.mutable_run()->mutable_log_tail(), DecodeBytes(*log));
+  }
+  return run;
+}
+
+absl::StatusOr<std::vector<v1::NodeRun>> ListRuns(const Database& db, const v1::ListRunsRequest& filter,
+                                                  const Page& page, std::string* next_token) {
+  if (!filter.node().empty()) return ListRunsOfNode(db, filter, page, next_token);
+  return ListPage<v1::NodeRun>(
+      db, Family::kRunsByTime, NewestFirst("", filter.range()), page, next_token,
+      [&](std::string_view key, std::string_view value) -> absl::StatusOr<std::optional<v1::NodeRun>> {
+        FM_ASSIGN_OR_RETURN(const RunSummary summary, DecodeRunSummary(value));
+        if (!Matches(filter, summary.benchmark, summary.outcome)) return std::nullopt;
+        const std::optional<TimeKey> time_key = ParseTimeKey(key);
+        if (!time_key.has_value()) return absl::DataLossError("a key of runs_by_time is malformed");
+        FM_ASSIGN_OR_RETURN(v1::NodeRun run, ReadRunAt(db, summary.node, *time_key));
+        return run;
+      });
+}
+
+}  // namespace fleetmark::collector

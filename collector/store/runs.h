@@ -1,0 +1,32 @@
+// Runs: each stored once, found by id, by node and time, and by time alone.
+//
+// Thread-safety: reading from any thread; PutRun as part of the one writer's write set.
+#ifndef FLEETMARK_COLLECTOR_STORE_RUNS_H_
+#define FLEETMARK_COLLECTOR_STORE_RUNS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "collector/store/database.h"
+#include "collector/store/keys.h"
+#include "collector/store/store.h"
+#include "collector/store/values.h"
+
+namespace fleetmark::collector {
+
+// Where a run stands in time: its start; if it never started, when it was due; else its id's time.
+int64_t RunUnixNs(const v1::Run& run, const UlidBytes& id);
+
+absl::StatusOr<bool> HasRun(const Database& db, const UlidBytes& id);
+// Takes the log out of `run` to store it apart.
+void PutRun(const std::string& node, const UlidBytes& id, v1::Run run, WriteSet* writes, Counters* counters);
+
+absl::StatusOr<v1::NodeRun> ReadRun(const Database& db, const std::string& run_id);
+absl::StatusOr<std::vector<v1::NodeRun>> ListRuns(const Database& db, const v1::ListRunsRequest& filter,
+                                                  const Page& page, std::string* next_token);
+
+}  // namespace fleetmark::collector
+
+#endif  // FLEETMARK_COLLECTOR_STORE_RUNS_H_
