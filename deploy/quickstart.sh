@@ -195,7 +195,7 @@ build() {
     { tail -n 20 "$data/build.log" >&2; fail "cmake failed; all of its output is in $data/build.log"; }
   # What runs, without the tests: Ninja has a target for each folder.
   (cd "$root" && cmake --build --preset release -j "$(build_jobs)" \
-    --target common/all agent/all collector/all cli/all plugins/all) 2>&1 |
+    --target common/all agent/all collector/all cli/all plugins_build/all) 2>&1 |
     tee -a "$data/build.log" | show_build_progress ||
     { tail -n 30 "$data/build.log" >&2; fail "the build failed; all of its output is in $data/build.log"; }
 }
