@@ -1,0 +1,184 @@
+#include "cli/client.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "grpcpp/channel.h"
+#include "grpcpp/client_context.h"
+#include "grpcpp/create_channel.h"
+#include "grpcpp/support/channel_arguments.h"
+
+#include "common/base/mutex.h"
+#include "common/base/status.h"
+#include "common/model/limits.h"
+#include "common/net/credentials.h"
+#include "common/net/grpc_status.h"
+#include "fleetmark/v1/fleet.grpc.pb.h"
+
+namespace fleetmark::cli {
+namespace {
+
+using Deadline = std::chrono::system_clock::time_point;
+
+constexpr uint32_t kPageEntries = 1000;
+constexpr int kMaxAnswerBytes = 64 * 1024 * 1024;  // 100,000 samples are about 5 MB
+constexpr absl::Duration kLostGrace = absl::Milliseconds(100);
+
+}  // namespace
+
+struct Client::Impl {
+  Impl(Options o, Clock& c) : options(std::move(o)), clock(c) {}
+
+  Deadline In(absl::Duration d) const { return absl::ToChronoTime(clock.Now() + d); }
+
+  // Ends at the first failure: a person waits, and asks again when the collector is there.
+  bool AwaitReady() {
+    const Deadline deadline = In(options.connect_timeout);
+    grpc_connectivity_state state = channel->GetState(/*try_to_connect=*/true);
+    while (state != GRPC_CHANNEL_READY && state != GRPC_CHANNEL_TRANSIENT_FAILURE) {
+      if (!channel->WaitForStateChange(state, deadline)) return false;
+      state = channel->GetState(true);
+    }
+    return state == GRPC_CHANNEL_READY;
+  }
+
+  // See the header about Unavailable. A connection that broke leaves READY within moments.
+  absl::Status Explain(const grpc::Status& status) const {
+    const absl::Status plain = FromGrpc(status);
+    if (plain.code() == absl::StatusCode::kDeadlineExceeded) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("the collector at ", options.address, " did not answer within ",
+                       absl::FormatDuration(options.call_timeout), "; see its log and `fleetmark status`"));
+    }
+    if (plain.code() != absl::StatusCode::kUnavailable) return plain;
+    const bool lost = channel->GetState(false) != GRPC_CHANNEL_READY ||
+                      channel->WaitForStateChange(GRPC_CHANNEL_READY, In(kLostGrace));
+    if (!lost) return absl::FailedPreconditionError(Message(plain));
+    return absl::UnavailableError(absl::StrCat("lost the connection to the collector at ", options.address,
+                                               " (", Message(plain), "); is it still running?"));
+  }
+
+  template <typename Request, typename Response>
+  using Method = grpc::Status (v1::FleetService::Stub::*)(grpc::ClientContext*, const Request&, Response*);
+
+  template <typename Request, typename Response>
+  absl::StatusOr<Response> Call(Method<Request, Response> method, const Request& request) {
+    grpc::ClientContext context;
+    context.set_deadline(In(options.call_timeout));
+    Response response;
+    const grpc::Status status = (stub.get()->*method)(&context, request, &response);
+    if (!status.ok()) return Explain(status);
+    return response;
+  }
+
+  // `size_of` counts the entries of an answer.
+  template <typename Request, typename Response, typename SizeOf>
+  absl::StatusOr<Response> CallPages(Method<Request, Response> method, Request request, SizeOf size_of) {
+    const uint32_t wanted = request.limit();
+    Response all;
+    while (true) {
+      const auto have = static_cast<uint32_t>(size_of(all));
+      request.set_limit(std::min(kPageEntries, wanted - have));
+      FM_ASSIGN_OR_RETURN(const Response page, Call(method, request));
+      all.clear_next_page_token();
+      all.MergeFrom(page);
+      const bool enough = static_cast<uint32_t>(size_of(all)) >= wanted;
+      if (page.next_page_token().empty() || size_of(page) == 0 || enough) return all;
+      request.set_page_token(page.next_page_token());
+    }
+  }
+
+  const Options options;
+  Clock& clock;
+  std::shared_ptr<grpc::Channel> channel;
+  std::unique_ptr<v1::FleetService::Stub> stub;
+  Mutex mu;
+  grpc::ClientContext* following ABSL_GUARDED_BY(mu) = nullptr;
+  bool stop_following ABSL_GUARDED_BY(mu) = false;
+};
+
+Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Client::~Client() = default;
+
+absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const Options& options, Clock& clock) {
+  auto impl = std::make_unique<Impl>(options, clock);
+  FM_ASSIGN_OR_RETURN(const auto credentials,
+                      MakeChannelCredentials({options.tls_ca, options.tls_certificate, options.tls_key}));
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMaxAnswerBytes);
+  impl->channel = grpc::CreateCustomChannel(options.address, credentials, arguments);
+  if (!impl->AwaitReady()) {
+    return absl::UnavailableError(
+        absl::StrCat("can't reach a collector at ", options.address,
+                     "; is it running there? --collector or FLEETMARK_COLLECTOR names "
+                     "another address, and a collector with TLS needs --tls-ca, "
+                     "--tls-cert and --tls-key"));
+  }
+  impl->stub = v1::FleetService::NewStub(impl->channel);
+  return std::unique_ptr<Client>(new Client(std::move(impl)));
+}
+
+absl::StatusOr<v1::GetStatusResponse> Client::GetStatus(const v1::GetStatusRequest& request) {
+  return impl_->Call(&v1::FleetService::Stub::GetStatus, request);
+}
+absl::StatusOr<v1::ReadSamplesResponse> Client::ReadSamples(const v1::ReadSamplesRequest& request) {
+  return impl_->Call(&v1::FleetService::Stub::ReadSamples, request);
+}
+absl::StatusOr<v1::GetRunResponse> Client::GetRun(const v1::GetRunRequest& request) {
+  return impl_->Call(&v1::FleetService::Stub::GetRun, request);
+}
+absl::StatusOr<v1::AddEventResponse> Client::AddEvent(const v1::AddEventRequest& request) {
+  return impl_->Call(&v1::FleetService::Stub::AddEvent, request);
+}
+absl::StatusOr<v1::CancelRunResponse> Client::CancelRun(const v1::CancelRunRequest& request) {
+  return impl_->Call(&v1::FleetService::Stub::CancelRun, request);
+}
+
+absl::StatusOr<v1::ListNodesResponse> Client::ListNodes(v1::ListNodesRequest request) {
+  return impl_->CallPages(&v1::FleetService::Stub::ListNodes, std::move(request),
+                          [](const v1::ListNodesResponse& r) { return r.nodes_size(); });
+}
+absl::StatusOr<v1::ListSeriesResponse> Client::ListSeries(v1::ListSeriesRequest request) {
+  return impl_->CallPages(&v1::FleetService::Stub::ListSeries, std::move(request),
+                          [](const v1::ListSeriesResponse& r) { return r.series_size(); });
+}
+absl::StatusOr<v1::ListRunsResponse> Client::ListRuns(v1::ListRunsRequest request) {
+  return impl_->CallPages(&v1::FleetService::Stub::ListRuns, std::move(request),
+                          [](const v1::ListRunsResponse& r) { return r.runs_size(); });
+}
+absl::StatusOr<v1::ListFindingsResponse> Client::ListFindings(v1::ListFindingsRequest request) {
+  return impl_->CallPages(&v1::FleetService::Stub::ListFindings, std::move(request),
+                          [](const v1::ListFindingsResponse& r) { return r.findings_size(); });
+}
+absl::StatusOr<v1::ListEventsResponse> Client::ListEvents(v1::ListEventsRequest request) {
+  return impl_->CallPages(&v1::FleetService::Stub::ListEvents, std::move(request),
+                          [](const v1::ListEventsResponse& r) { return r.events_size(); });
+}
+
+absl::Status Client::Follow(const v1::RunNowRequest& request,
+                            const std::function<void(const v1::RunProgress&)>& on_progress) {
+  grpc::ClientContext context;
+  {
+    MutexLock lock(impl_->mu);
+    if (impl_->stop_following) return absl::CancelledError("stopped");
+    impl_->following = &context;
+  }
+  const auto reader = impl_->stub->RunNow(&context, request);
+  v1::RunProgress progress;
+  while (reader->Read(&progress)) on_progress(progress);
+  const grpc::Status status = reader->Finish();
+  MutexLock lock(impl_->mu);
+  impl_->following = nullptr;
+  if (impl_->stop_following) return absl::CancelledError("stopped");
+  return status.ok() ? absl::OkStatus() : impl_->Explain(status);
+}
+
+void Client::StopFollowing() {
+  MutexLock lock(impl_->mu);
+  impl_->stop_following = true;
+  if (impl_->following != nullptr) impl_->following->TryCancel();
+}
+
+}  // namespace fleetmark::cli

@@ -1,0 +1,107 @@
+// The commands, one file each. main.cc turns the command line into these options; nothing here knows how
+// they were written.
+//
+// Each prints its result and returns the exit status, or an error that main prints as one line.
+//
+// Thread-safety: one command at a time, in main's thread.
+#ifndef FLEETMARK_CLI_COMMANDS_H_
+#define FLEETMARK_CLI_COMMANDS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+#include "cli/client.h"
+#include "cli/exit_code.h"
+#include "cli/output.h"
+#include "common/base/clock.h"
+
+namespace fleetmark::cli {
+
+// What every command that asks the collector works with.
+struct Session {
+  Client& client;
+  const Output& output;
+  Clock& clock;
+  std::string address;  // of the collector, for messages
+};
+
+using CommandResult = absl::StatusOr<ExitCode>;
+
+CommandResult ShowStatus(Session& session);
+
+struct NodesOptions {
+  std::string name;                 // one node with all details; empty: a list
+  std::vector<std::string> labels;  // "key=value", as written
+  uint32_t limit = 1000;
+};
+CommandResult ShowNodes(const NodesOptions& options, Session& session);
+
+struct SeriesOptions {
+  std::string id;  // the samples of one series; empty: a list
+  std::string node, benchmark, metric;
+  std::vector<std::string> labels;  // "key=value"
+  std::string since;                // of the samples; a duration
+  uint32_t limit = 0;               // 0: 1,000 series, or the newest 50 samples
+};
+CommandResult ShowSeries(const SeriesOptions& options, Session& session);
+
+struct RunsOptions {
+  std::string id;  // one run with all details; empty: a list
+  std::string node, benchmark, outcome, since;
+  uint32_t limit = 50;
+};
+CommandResult ShowRuns(const RunsOptions& options, Session& session);
+
+struct FindingsOptions {
+  bool all = false;    // closed ones too
+  bool open = false;   // the default, said explicitly
+  bool worse = false;  // only those for the worse
+  std::string node, benchmark, metric, since;
+  uint32_t limit = 100;
+};
+CommandResult ShowFindings(const FindingsOptions& options, Session& session);
+
+struct EventsOptions {
+  std::string node, since;
+  uint32_t limit = 50;
+};
+CommandResult ShowEvents(const EventsOptions& options, Session& session);
+
+struct NoteOptions {
+  std::string node;  // "-": about no single node
+  std::string text;
+  std::string kind = "note";  // note, maintenance or deployment
+};
+CommandResult AddNote(const NoteOptions& options, Session& session);
+
+struct RunOptions {
+  std::string node, benchmark;
+  std::string expires = "60s";  // not started by then: refused
+};
+// SIGINT and SIGTERM must be blocked (common/base/signals.h): the first leaves the run going.
+CommandResult RunBenchmark(const RunOptions& options, Session& session);
+
+struct CancelOptions {
+  std::string node, run_id, reason;
+};
+CommandResult CancelRun(const CancelOptions& options, Session& session);
+
+struct PluginNewOptions {
+  std::string name;
+  std::string language = "sh";  // sh, python or cpp
+  std::string folder = ".";     // where the plugin's folder is made
+};
+CommandResult MakePlugin(const PluginNewOptions& options, const Output& output);
+
+struct PluginCheckOptions {
+  std::string folder;
+};
+CommandResult CheckPluginFolder(const PluginCheckOptions& options, const Output& output, Clock& clock);
+
+}  // namespace fleetmark::cli
+
+#endif  // FLEETMARK_CLI_COMMANDS_H_
