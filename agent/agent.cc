@@ -13,8 +13,8 @@
 #include "absl/strings/str_cat.h"
 
 #include "agent/agent_metrics.h"
-#include "agent/facts/facts.h"
 #include "agent/facts/fact_watcher.h"
+#include "agent/facts/facts.h"
 #include "agent/run/run_pool.h"
 #include "agent/schedule/scheduler.h"
 #include "agent/spool/spool.h"
@@ -228,7 +228,7 @@ v1::Hello Agent::Parts::MakeHello() {
   hello.mutable_node()->set_name(config.node_name);
   hello.mutable_node()->mutable_labels()->insert(config.node_labels.begin(), config.node_labels.end());
   hello.set_agent_version(FM_VERSION);
-  hello.set_boot_id(BootId());
+  hello.set_boot_id(BootId().value_or(""));
   for (const v1::Fact& fact : facts->facts()) *hello.add_facts() = fact;
   hello.set_facts_digest(facts->digest());
   MutexLock lock(mu);
@@ -307,7 +307,7 @@ absl::Status Agent::OpenData() {
   facts.folder = config_.data_dir;
   facts.node = config_.node_name;
   facts.interval = config_.facts_interval;
-  facts.collect = [] { return CollectFacts(FactOptions{}); };
+  facts.collect = [] { return CollectFacts(); };
   facts.on_change = [&p](const auto& now, const auto& events) { return p.OnFacts(now, events); };
   p.facts = std::make_unique<FactWatcher>(std::move(facts), p.clock);
 

@@ -121,20 +121,11 @@ absl::Status Collector::OpenStore() {
     if (const absl::Status health = p.store->Health(); !health.ok()) problems.push_back(Message(health));
     return problems;
   };
-  query.callbacks.run_now = [&p](const v1::RunNowRequest& request, RunProgressSink sink) {
-    const std::string node = request.node();
-    auto shared_sink = std::make_shared<RunProgressSink>(std::move(sink));
-    Sessions::Follower follower;
-    follower.on_progress = [shared_sink](const v1::RunProgress& progress) { (*shared_sink)(progress); };
-    follower.on_end = [shared_sink, node](const absl::Status& status) {
-      if (status.ok()) return;
-      v1::RunProgress refused;
-      refused.set_state(v1::RunProgress::STATE_REFUSED);
-      refused.set_message(Message(status));
-      (*shared_sink)(refused);
-    };
-    return p.sessions.RunNow(request, v1::TRIGGER_MANUAL, std::move(follower)).status();
+  query.callbacks.run_now = [&p](const v1::RunNowRequest& request, RunFollower follower) {
+    return p.sessions.RunNow(request, v1::TRIGGER_MANUAL,
+                             {std::move(follower.on_progress), std::move(follower.on_end)});
   };
+  query.callbacks.unfollow = [&p](const std::string& request_id) { p.sessions.Unfollow(request_id); };
   query.callbacks.cancel_run = [&p](const v1::CancelRunRequest& request) { return p.sessions.CancelRun(request); };
   p.query = std::make_unique<QueryApi>(std::move(query));
   p.query_service = std::make_unique<QueryService>(QueryService::Options{.api = p.query.get()});

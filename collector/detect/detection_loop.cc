@@ -208,26 +208,42 @@ class DetectionLoop::Impl {
     LogError("a reference can't be used", {{"problem", problem}});
   }
 
-  // Puts the node's events around the onset into findings that opened, in the result and in the state.
+  // Puts the events around the onset into findings that opened, in the result and in the state.
   absl::Status AttachEvents(EvaluationResult& result, SeriesState& state) const {
     for (v1::Finding& finding : result.changed) {
-      if (finding.events_size() > 0 || finding.onset_latest_unix_ns() == 0) continue;
       if (finding.state() != v1::Finding::STATE_OPEN) continue;
       const int64_t window = absl::ToInt64Nanoseconds(options_.event_window);
-      const int64_t earliest = finding.onset_earliest_unix_ns() != 0 ? finding.onset_earliest_unix_ns()
-                                                                     : finding.onset_latest_unix_ns();
-      v1::ListEventsRequest filter;
-      filter.set_node(finding.series().node());
-      filter.mutable_range()->set_from_unix_ns(std::max<int64_t>(1, earliest - window));
-      filter.mutable_range()->set_to_unix_ns(finding.onset_latest_unix_ns() + window);
-      Page page;
-      page.limit = static_cast<uint32_t>(options_.max_events);
-      std::string next;
-      FM_ASSIGN_OR_RETURN(const std::vector<v1::Event> events, store_.ListEvents(filter, page, &next));
-      for (const v1::Event& event : events) *finding.add_events() = event;
+      const int64_t latest = finding.onset_latest_unix_ns();
+      const int64_t earliest =
+          finding.onset_earliest_unix_ns() != 0 ? finding.onset_earliest_unix_ns() : latest;
+      v1::TimeRange range;
+      range.set_from_unix_ns(std::max<int64_t>(1, earliest - window));
+      range.set_to_unix_ns(latest + window);
+      FM_RETURN_IF_ERROR(AddEvents(finding.series().node(), range, finding));
+      FM_RETURN_IF_ERROR(AddEvents("", range, finding));
       for (v1::Finding& open : *state.mutable_open()) {
         if (open.finding_id() == finding.finding_id()) open = finding;
       }
+    }
+    return absl::OkStatus();
+  }
+
+  // The newest events that name exactly this node; those of no node are looked for among a bounded number
+  // of the fleet's.
+  absl::Status AddEvents(const std::string& node, const v1::TimeRange& range, v1::Finding& finding) const {
+    constexpr uint32_t kFleetEvents = 500;
+    v1::ListEventsRequest filter;
+    filter.set_node(node);
+    *filter.mutable_range() = range;
+    Page page;
+    page.limit = node.empty() ? kFleetEvents : static_cast<uint32_t>(options_.max_events);
+    std::string next;
+    FM_ASSIGN_OR_RETURN(const std::vector<v1::Event> events, store_.ListEvents(filter, page, &next));
+    size_t added = 0;
+    for (const v1::Event& event : events) {
+      if (event.node() != node || added >= options_.max_events) continue;
+      *finding.add_events() = event;
+      ++added;
     }
     return absl::OkStatus();
   }

@@ -47,10 +47,10 @@ class DetectionLoop {
     size_t batch = 256;                           // series asked of the store at once
     size_t max_history = 400;                     // samples that a new one is compared with
     size_t max_fresh = 1000;                      // new samples of a series in a pass
-    // Events of the node from this long before the onset until this long after it come with a finding.
-    // The agent looks for changed facts once an hour.
+    // Events from this long before the onset until this long after it come with a finding: those of its
+    // node, and those of no single node. The agent looks for changed facts once an hour.
     absl::Duration event_window = absl::Minutes(65);
-    size_t max_events = 10;
+    size_t max_events = 10;  // of either kind
   };
 
   explicit DetectionLoop(Options options);

@@ -141,20 +141,26 @@ class HttpRoutes::Impl : public std::enable_shared_from_this<HttpRoutes::Impl> {
       ended_ = true;
       streams = streams_;
     }
-    for (const auto& stream : streams) stream->Close();
+    for (const auto& stream : streams) stream->Close(Stopping());
   }
 
  private:
+  static absl::Status Stopping() { return absl::UnavailableError("the collector is stopping"); }
+
   // An answer that follows a run; forgotten when the server lets go of it, however that comes.
   struct OpenStream {
     OpenStream(std::shared_ptr<Impl> r, std::shared_ptr<ProgressBuffer> b)
         : routes(std::move(r)), buffer(std::move(b)) {}
-    ~OpenStream() { routes->RemoveStream(buffer); }
+    ~OpenStream() {
+      routes->RemoveStream(buffer);
+      if (!request_id.empty()) routes->api_.Unfollow(request_id);
+    }
     OpenStream(const OpenStream&) = delete;
     OpenStream& operator=(const OpenStream&) = delete;
 
     const std::shared_ptr<Impl> routes;
     const std::shared_ptr<ProgressBuffer> buffer;
+    std::string request_id;
   };
 
   using Method = absl::StatusOr<HttpResponse> (Impl::*)(const HttpRequest&);
@@ -222,8 +228,9 @@ class HttpRoutes::Impl : public std::enable_shared_from_this<HttpRoutes::Impl> {
     const auto buffer = std::make_shared<ProgressBuffer>();
     const auto stream = std::make_shared<OpenStream>(shared_from_this(), buffer);
     FM_RETURN_IF_ERROR(AddStream(buffer));
-    FM_RETURN_IF_ERROR(
-        api_.RunNow(request, [buffer](const v1::RunProgress& progress) { return buffer->Push(progress); }));
+    FM_ASSIGN_OR_RETURN(stream->request_id,
+                        api_.RunNow(request, {[buffer](const v1::RunProgress& p) { buffer->Push(p); },
+                                              [buffer](const absl::Status& end) { buffer->Close(end); }}));
     HttpResponse response;
     response.content_type = "application/x-ndjson";
     response.headers["Cache-Control"] = "no-store";
@@ -233,11 +240,14 @@ class HttpRoutes::Impl : public std::enable_shared_from_this<HttpRoutes::Impl> {
     return response;
   }
 
-  // False after the last line.
+  // False after the last line. A run that can't be followed to its end ends with a line like an error's
+  // body.
   bool WriteNext(ProgressBuffer& buffer, const HttpResponse::Write& write) {
     v1::RunProgress progress;
-    switch (buffer.Next(*options_.clock, options_.keep_alive, &progress)) {
+    absl::Status why;
+    switch (buffer.Next(*options_.clock, options_.keep_alive, &progress, &why)) {
       case ProgressBuffer::Got::kClosed:
+        if (!why.ok()) write(ErrorResponse(why).body);
         return false;
       case ProgressBuffer::Got::kTimeout:
         return write("\n");
@@ -250,13 +260,13 @@ class HttpRoutes::Impl : public std::enable_shared_from_this<HttpRoutes::Impl> {
 
   absl::Status AddStream(const std::shared_ptr<ProgressBuffer>& stream) {
     MutexLock lock(mu_);
-    if (ended_) return absl::UnavailableError("the collector is stopping");
+    if (ended_) return Stopping();
     streams_.insert(stream);
     return absl::OkStatus();
   }
 
   void RemoveStream(const std::shared_ptr<ProgressBuffer>& stream) {
-    stream->Close();
+    stream->Close(absl::OkStatus());
     MutexLock lock(mu_);
     streams_.erase(stream);
   }

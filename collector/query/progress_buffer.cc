@@ -9,22 +9,24 @@ bool IsLast(const v1::RunProgress& progress) {
          progress.state() == v1::RunProgress::STATE_REFUSED;
 }
 
-bool ProgressBuffer::Push(v1::RunProgress progress) {
+void ProgressBuffer::Push(v1::RunProgress progress) {
   MutexLock lock(mu_);
-  if (closed_) return false;
+  if (closed_) return;
   if (messages_.size() >= capacity_) messages_.pop_front();
   messages_.push_back(std::move(progress));
   not_empty_.NotifyAll();
-  return true;
 }
 
-void ProgressBuffer::Close() {
+void ProgressBuffer::Close(const absl::Status& why) {
   MutexLock lock(mu_);
+  if (closed_) return;
   closed_ = true;
+  why_ = why;
   not_empty_.NotifyAll();
 }
 
-ProgressBuffer::Got ProgressBuffer::Next(Clock& clock, absl::Duration timeout, v1::RunProgress* out) {
+ProgressBuffer::Got ProgressBuffer::Next(Clock& clock, absl::Duration timeout, v1::RunProgress* out,
+                                         absl::Status* why) {
   MutexLock lock(mu_);
   const MonoTime deadline = clock.Mono() + timeout;
   while (messages_.empty() && !closed_) {
@@ -35,7 +37,9 @@ ProgressBuffer::Got ProgressBuffer::Next(Clock& clock, absl::Duration timeout, v
     messages_.pop_front();
     return Got::kMessage;
   }
-  return closed_ ? Got::kClosed : Got::kTimeout;
+  if (!closed_) return Got::kTimeout;
+  *why = why_;
+  return Got::kClosed;
 }
 
 }  // namespace fleetmark::collector

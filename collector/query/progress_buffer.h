@@ -26,15 +26,15 @@ class ProgressBuffer {
  public:
   explicit ProgressBuffer(size_t capacity = 64) : capacity_(capacity) {}
 
-  // False when it is closed: the reader has gone.
-  bool Push(v1::RunProgress progress);
+  // Without effect once it is closed.
+  void Push(v1::RunProgress progress);
 
-  // No more will be read or written. Wakes the reader.
-  void Close();
+  // Nothing more comes: what is there can still be read, then `why` is given. The first call counts.
+  void Close(const absl::Status& why);
 
   enum class Got { kMessage, kTimeout, kClosed };
-  // Waits for the next message until `timeout` has passed.
-  Got Next(Clock& clock, absl::Duration timeout, v1::RunProgress* out);
+  // Waits for the next message until `timeout` has passed. `*why` is set with kClosed.
+  Got Next(Clock& clock, absl::Duration timeout, v1::RunProgress* out, absl::Status* why);
 
  private:
   const size_t capacity_;
@@ -42,6 +42,7 @@ class ProgressBuffer {
   CondVar not_empty_;
   std::deque<v1::RunProgress> messages_ ABSL_GUARDED_BY(mu_);
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
+  absl::Status why_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace fleetmark::collector

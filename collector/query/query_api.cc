@@ -261,7 +261,7 @@ absl::StatusOr<v1::AddEventResponse> QueryApi::AddEvent(const v1::AddEventReques
   return response;
 }
 
-absl::Status QueryApi::RunNow(const v1::RunNowRequest& request, RunProgressSink sink) const {
+absl::StatusOr<std::string> QueryApi::RunNow(const v1::RunNowRequest& request, RunFollower follower) const {
   FM_RETURN_IF_ERROR(Annotate(CheckNodeName(request.node()), "node"));
   FM_RETURN_IF_ERROR(CheckBenchmarkName("benchmark", request.benchmark()));
   FM_RETURN_IF_ERROR(CheckText("asked_by", request.asked_by(), limits::kLabelValueBytes));
@@ -272,7 +272,11 @@ absl::Status QueryApi::RunNow(const v1::RunNowRequest& request, RunProgressSink 
         absl::StrCat("expires_seconds: must be above 0 and at most ", kMaxExpirySeconds));
   }
   if (!options_.callbacks.run_now) return absl::UnavailableError("this collector can't start runs");
-  return options_.callbacks.run_now(checked, std::move(sink));
+  return options_.callbacks.run_now(checked, std::move(follower));
+}
+
+void QueryApi::Unfollow(const std::string& request_id) const {
+  if (options_.callbacks.unfollow) options_.callbacks.unfollow(request_id);
 }
 
 absl::StatusOr<v1::CancelRunResponse> QueryApi::CancelRun(const v1::CancelRunRequest& request) const {

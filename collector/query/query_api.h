@@ -31,18 +31,22 @@ namespace fleetmark::collector {
 
 class Store;
 
-// Takes the progress of a run, in order; the last has STATE_FINISHED or STATE_REFUSED. False: nobody
-// listens any more.
-using RunProgressSink = std::function<bool(const v1::RunProgress&)>;
+// Who follows a run. Calls come one after another, from any thread; `on_end` once and last: OK after
+// STATE_FINISHED or STATE_REFUSED, Unavailable when the agent has gone away.
+struct RunFollower {
+  std::function<void(const v1::RunProgress&)> on_progress;
+  std::function<void(const absl::Status&)> on_end;
+};
 
 // What only the live parts know. Empty ones answer with nothing, or Unavailable.
 struct QueryCallbacks {
   std::function<void(v1::Node*)> fill_live;  // state, heartbeat and the like of a node read from the store
   std::function<uint64_t()> nodes_connected;
   std::function<std::vector<std::string>()> problems;
-  // Passes the request to the node's agent and returns; progress comes later, from another thread.
-  // Unavailable: the node isn't connected. NotFound: it isn't known, or has no such benchmark.
-  std::function<absl::Status(const v1::RunNowRequest&, RunProgressSink)> run_now;
+  // Passes the request to the node's agent; the request's id. Progress may come before it returns.
+  // Unavailable: the node isn't connected.
+  std::function<absl::StatusOr<std::string>(const v1::RunNowRequest&, RunFollower)> run_now;
+  std::function<void(const std::string& request_id)> unfollow;  // the run goes on
   std::function<absl::Status(const v1::CancelRunRequest&)> cancel_run;
 };
 
@@ -69,8 +73,9 @@ class QueryApi {
   // Gives the event its id, and its time where it has none.
   absl::StatusOr<v1::AddEventResponse> AddEvent(const v1::AddEventRequest& request) const;
 
-  // OK once the request is on its way; see QueryCallbacks::run_now.
-  absl::Status RunNow(const v1::RunNowRequest& request, RunProgressSink sink) const;
+  // See QueryCallbacks. After an error the follower is not called.
+  absl::StatusOr<std::string> RunNow(const v1::RunNowRequest& request, RunFollower follower) const;
+  void Unfollow(const std::string& request_id) const;
   absl::StatusOr<v1::CancelRunResponse> CancelRun(const v1::CancelRunRequest& request) const;
 
   // OK while the store takes writes.

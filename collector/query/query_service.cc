@@ -1,12 +1,13 @@
 #include "collector/query/query_service.h"
 
 #include <deque>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"
 
-#include "collector/query/progress_buffer.h"
 #include "collector/query/query_api.h"
 #include "collector/query/worker_pool.h"
 #include "common/base/mutex.h"
@@ -18,57 +19,83 @@ namespace {
 
 constexpr size_t kBufferedProgress = 64;
 
-grpc::Status Busy() {
-  return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many requests are waiting; try again later");
-}
+absl::Status Busy() { return absl::ResourceExhaustedError("too many requests are waiting; try again later"); }
 
-// One RunNow call. It lives until both gRPC is done with it and the run's source of progress has let go of
-// it, since either may end first.
+// One RunNow call. It lives until gRPC is done with it and the run's follower is gone, since either may end
+// first. When the caller leaves, the run is no longer followed.
 class RunNowReactor final : public grpc::ServerWriteReactor<v1::RunProgress>,
                             public std::enable_shared_from_this<RunNowReactor> {
  public:
+  explicit RunNowReactor(const QueryApi& api) : api_(api) {}
+
   // Keeps itself alive until OnDone.
   void KeepAlive() { self_ = shared_from_this(); }
 
-  bool Push(const v1::RunProgress& progress) {
-    MutexLock lock(mu_);
-    if (finished_ || last_queued_) return false;
-    if (waiting_.size() >= kBufferedProgress) waiting_.pop_front();
-    waiting_.push_back(progress);
-    last_queued_ = IsLast(progress);
-    WriteNext();
-    return true;
+  // In a worker's thread.
+  void Begin(const v1::RunNowRequest& request) {
+    const auto self = shared_from_this();
+    const absl::StatusOr<std::string> id =
+        api_.RunNow(request, {[self](const v1::RunProgress& progress) { self->Push(progress); },
+                              [self](const absl::Status& status) { self->End(status); }});
+    if (!id.ok()) return End(id.status());
+    bool left = false;
+    {
+      MutexLock lock(mu_);
+      request_id_ = *id;
+      left = finished_;
+    }
+    if (left) api_.Unfollow(*id);
   }
 
-  void End(const grpc::Status& status) {
+  // No more progress comes; what waits is still written.
+  void End(const absl::Status& status) {
     MutexLock lock(mu_);
-    FinishOnce(status);
+    if (ended_) return;
+    ended_ = true;
+    end_ = status;
+    WriteNext();
   }
 
   void OnWriteDone(bool ok) override {
+    if (!ok) return Leave();
     MutexLock lock(mu_);
     writing_ = false;
-    if (!ok) return FinishOnce(grpc::Status::CANCELLED);
     WriteNext();
   }
-  void OnCancel() override {
-    MutexLock lock(mu_);
-    FinishOnce(grpc::Status::CANCELLED);
-  }
+  void OnCancel() override { Leave(); }
   void OnDone() override { const std::shared_ptr<RunNowReactor> last = std::move(self_); }
 
  private:
-  // StartWrite and Finish only hand over to gRPC; they don't call back into this thread.
+  void Push(const v1::RunProgress& progress) {
+    MutexLock lock(mu_);
+    if (finished_ || ended_) return;
+    if (waiting_.size() >= kBufferedProgress) waiting_.pop_front();
+    waiting_.push_back(progress);
+    WriteNext();
+  }
+
+  void Leave() {
+    std::string id;
+    {
+      MutexLock lock(mu_);
+      writing_ = false;
+      FinishOnce(grpc::Status::CANCELLED);
+      id = request_id_;
+    }
+    if (!id.empty()) api_.Unfollow(id);
+  }
+
+  // StartWrite and Finish only hand over to gRPC; they don't call back in this thread.
   void WriteNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (writing_ || finished_) return;
-    if (waiting_.empty()) {
-      if (last_queued_) FinishOnce(grpc::Status::OK);
-      return;
+    if (!waiting_.empty()) {
+      current_ = std::move(waiting_.front());
+      waiting_.pop_front();
+      writing_ = true;
+      StartWrite(&current_);
+    } else if (ended_) {
+      FinishOnce(ToGrpc(end_));
     }
-    current_ = std::move(waiting_.front());
-    waiting_.pop_front();
-    writing_ = true;
-    StartWrite(&current_);
   }
   void FinishOnce(const grpc::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (finished_) return;
@@ -76,11 +103,14 @@ class RunNowReactor final : public grpc::ServerWriteReactor<v1::RunProgress>,
     Finish(status);
   }
 
+  const QueryApi& api_;
   Mutex mu_;
+  std::string request_id_ ABSL_GUARDED_BY(mu_);
   std::deque<v1::RunProgress> waiting_ ABSL_GUARDED_BY(mu_);
   v1::RunProgress current_ ABSL_GUARDED_BY(mu_);  // being written
   bool writing_ ABSL_GUARDED_BY(mu_) = false;
-  bool last_queued_ ABSL_GUARDED_BY(mu_) = false;
+  bool ended_ ABSL_GUARDED_BY(mu_) = false;
+  absl::Status end_ ABSL_GUARDED_BY(mu_);
   bool finished_ ABSL_GUARDED_BY(mu_) = false;
   std::shared_ptr<RunNowReactor> self_;
 };
@@ -141,13 +171,9 @@ class QueryService::Impl final : public v1::FleetService::CallbackService {
 
   grpc::ServerWriteReactor<v1::RunProgress>* RunNow(grpc::CallbackServerContext*,
                                                     const v1::RunNowRequest* request) override {
-    auto reactor = std::make_shared<RunNowReactor>();
+    auto reactor = std::make_shared<RunNowReactor>(api_);
     reactor->KeepAlive();
-    const bool taken = pool_.Submit([this, reactor, request = *request] {
-      const absl::Status status = api_.RunNow(
-          request, [reactor](const v1::RunProgress& progress) { return reactor->Push(progress); });
-      if (!status.ok()) reactor->End(ToGrpc(status));
-    });
+    const bool taken = pool_.Submit([reactor, request = *request] { reactor->Begin(request); });
     if (!taken) reactor->End(Busy());
     return reactor.get();
   }
@@ -164,7 +190,7 @@ class QueryService::Impl final : public v1::FleetService::CallbackService {
       if (answer.ok()) *response = *std::move(answer);
       reactor->Finish(ToGrpc(answer.status()));
     });
-    if (!taken) reactor->Finish(Busy());
+    if (!taken) reactor->Finish(ToGrpc(Busy()));
     return reactor;
   }
 

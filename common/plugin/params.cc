@@ -31,8 +31,8 @@ absl::Status MustBe(const char* right, const Value& value) {
 }
 
 std::string Quantity(ParamType type, double number) {
-  if (type == ParamType::kDuration) return fleetmark::FormatDuration(absl::Seconds(number));
-  if (type == ParamType::kBytes) return FormatBytes(static_cast<int64_t>(number));
+  if (type == ParamType::kDuration) return DurationText(absl::Seconds(number));
+  if (type == ParamType::kBytes) return BytesText(static_cast<int64_t>(number));
   return CanonicalNumber(number);
 }
 

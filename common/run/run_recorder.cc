@@ -144,15 +144,15 @@ RunRecorder::Verdict RunRecorder::Judge(const RunOutcome& outcome, absl::Duratio
       return failed(absl::StrCat("killed by signal ", outcome.signal, " (", strsignal(outcome.signal), ")"));
     case RunEnd::kTimedOut:
       return {v1::OUTCOME_TIMEOUT,
-              absl::StrCat("reached its time limit of ", fleetmark::FormatDuration(timeout))};
+              absl::StrCat("reached its time limit of ", DurationText(timeout))};
     case RunEnd::kCancelled:
       return {v1::OUTCOME_CANCELLED, cancel_reason.empty() ? "cancelled" : std::string(cancel_reason)};
     case RunEnd::kOutputTooLong:
       return failed(absl::StrCat("stopped: its output exceeds ", limits.lines, " lines or ",
-                                 FormatBytes(static_cast<int64_t>(limits.total_bytes))));
+                                 BytesText(static_cast<int64_t>(limits.total_bytes))));
     case RunEnd::kLineTooLong:
       return failed(absl::StrCat("stopped: a line of its output exceeds ",
-                                 FormatBytes(static_cast<int64_t>(limits.line_bytes))));
+                                 BytesText(static_cast<int64_t>(limits.line_bytes))));
     case RunEnd::kRefused:
       return failed(absl::StrCat("stopped: ", violation_));
     case RunEnd::kReaperLost:

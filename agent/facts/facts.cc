@@ -1,0 +1,91 @@
+#include "agent/facts/facts.h"
+
+#include <map>
+
+#include "absl/strings/str_cat.h"
+
+#include "agent/facts/sources.h"
+#include "common/base/digest.h"
+#include "common/base/ulid.h"
+
+namespace fleetmark::agent {
+namespace {
+
+constexpr size_t kDigestDigits = 16;
+
+std::map<std::string, std::string> ByName(absl::Span<const v1::Fact> facts) {
+  std::map<std::string, std::string> by_name;
+  for (const v1::Fact& fact : facts) by_name.emplace(fact.name(), fact.value());
+  return by_name;
+}
+
+v1::Event Changed(const std::string& name, const std::string& before, const std::string& after,
+                  std::string message) {
+  v1::Event event;
+  event.set_kind(v1::Event::KIND_FACT_CHANGED);
+  event.set_subject(name);
+  event.set_old_value(before);
+  event.set_new_value(after);
+  event.set_message(std::move(message));
+  event.set_author("agent");
+  return event;
+}
+
+}  // namespace
+
+std::vector<v1::Fact> CollectFacts(const FactsOptions& options) {
+  const FactSources sources(options.root);
+  FactSet set;
+  AddCpuFacts(sources, set);
+  AddSystemFacts(sources, set);
+  AddDeviceFacts(sources, set);
+  std::vector<v1::Fact> facts;
+  for (const auto& [name, value] : set.all()) {
+    v1::Fact& fact = facts.emplace_back();
+    fact.set_name(name);
+    fact.set_value(value);
+  }
+  return facts;
+}
+
+absl::StatusOr<std::string> BootId(const FactsOptions& options) {
+  std::optional<std::string> id = FactSources(options.root).Line("/proc/sys/kernel/random/boot_id");
+  if (!id.has_value()) return absl::NotFoundError("/proc/sys/kernel/random/boot_id can't be read");
+  return *std::move(id);
+}
+
+std::string FactsDigest(absl::Span<const v1::Fact> facts) {
+  std::string text;
+  for (const auto& [name, value] : ByName(facts)) absl::StrAppend(&text, name, "=", value, "\n");
+  return Sha256Hex(text).substr(0, kDigestDigits);
+}
+
+std::vector<v1::Event> DiffFacts(absl::Span<const v1::Fact> before, absl::Span<const v1::Fact> after,
+                                 const std::string& node, absl::Time now) {
+  const std::map<std::string, std::string> olds = ByName(before);
+  const std::map<std::string, std::string> news = ByName(after);
+  std::map<std::string, v1::Event> events;
+  for (const auto& [name, value] : olds) {
+    const auto it = news.find(name);
+    if (it == news.end()) {
+      events[name] = Changed(name, value, "", absl::StrCat(name, " is gone; it was ", value));
+    } else if (it->second != value) {
+      events[name] =
+          Changed(name, value, it->second, absl::StrCat(name, " changed from ", value, " to ", it->second));
+    }
+  }
+  for (const auto& [name, value] : news) {
+    if (olds.count(name) == 0)
+      events[name] = Changed(name, "", value, absl::StrCat(name, " is new: ", value));
+  }
+  std::vector<v1::Event> sorted;
+  for (auto& [name, event] : events) {
+    event.set_event_id(NewUlid(now));
+    event.set_time_unix_ns(absl::ToUnixNanos(now));
+    event.set_node(node);
+    sorted.push_back(std::move(event));
+  }
+  return sorted;
+}
+
+}  // namespace fleetmark::agent
