@@ -17,7 +17,7 @@ export async function get(what, parameters = {}) {
   }
   const body = await response.json().catch(() => null);
   if (!response.ok) {
-    throw new Error(`The collector says: ${body?.message ?? `${response.status} ${response.statusText}`}`);
+    throw new Error(`The collector says: ${body?.message ?? `${response.status} ${response.statusText}`}.`);
   }
   if (body === null) throw new Error('The collector\'s answer is not JSON. Is a proxy in between?');
   return body;

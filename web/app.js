@@ -8,6 +8,7 @@ import {age, change, confidence, enumerator, labels, number, seconds, time} from
 
 const POLL_MS = 5000;
 const MAX_CHARTS = 60;
+const RUNS_SHOWN = 25;
 const SAMPLES_PER_CHART = 400;
 const RANGE_MS = {'24h': 864e5, '7d': 7 * 864e5, '30d': 30 * 864e5};
 
@@ -137,9 +138,8 @@ function resultOf(run) {
 
 function showRuns(runs, now) {
   const {node, benchmark} = view();
-  const shown = runs.filter((r) => (!node || r.node === node) && (!benchmark || r.run.benchmark === benchmark)).slice(0, 25);
   place('runs-title').textContent = node ? `Recent runs of ${benchmark ? `${benchmark} on ` : ''}${node}` : 'Recent runs';
-  const rows = shown.map(({node: name, run}) => ({cells: [
+  const rows = runs.map(({node: name, run}) => ({cells: [
     when(millis(run.started_unix_ns) || millis(run.scheduled_unix_ns), now),
     nodeLink(name),
     nodeLink(name, run.benchmark),
@@ -218,9 +218,15 @@ function showFreshness(failed) {
 }
 
 async function update() {
-  const [status, {nodes}, {findings}, {runs}] = await Promise.all([get('status'), get('nodes', {limit: 1000}),
-    get('findings', {state: 'STATE_OPEN', limit: 200}), get('runs', {limit: 200, node: view().node})]);
-  if (!view().node && nodes.length === 1) {  // nothing to choose
+  const {node, benchmark} = view();
+  const [status, {nodes}, {findings}, {runs}, {runs: chosenRuns}] = await Promise.all([
+    get('status'),
+    get('nodes', {limit: 1000}),
+    get('findings', {state: 'STATE_OPEN', limit: 200}),
+    get('runs', {limit: 200}),
+    get('runs', {limit: RUNS_SHOWN, node, benchmark}),
+  ]);
+  if (!node && nodes.length === 1) {  // nothing to choose
     location.replace(hashOf({node: nodes[0].identity.name}));
     return;
   }
@@ -232,10 +238,10 @@ async function update() {
   showSummary(status);
   showFindings(findings, now);
   showNodes(nodes, runs, now);
-  showRuns(runs, now);
+  showRuns(chosenRuns, now);
   await showSeries(findings, now);
-  if (view().node && !nodes.some((n) => n.identity.name === view().node)) {
-    trouble(`No node is called ${view().node}. Choose one from the list.`);
+  if (node && !nodes.some((n) => n.identity.name === node)) {
+    trouble(`No node is called ${node}. Choose one from the list.`);
   }
 }
 
@@ -251,7 +257,7 @@ async function poll() {
     lastSuccess = Date.now();
     showFreshness(false);
   } catch (error) {
-    trouble(error.message);
+    trouble(`${error.message} Trying again every ${POLL_MS / 1000} seconds.`);
     showFreshness(true);
   }
   polling = false;
