@@ -100,8 +100,8 @@ TEST_F(SessionsTest, ASecondAgentTakesTheNodeOver) {
   EXPECT_FALSE(sessions_.Disconnect(first_id)) << "the node has a session still";
   EXPECT_EQ(Live("n1").state(), v1::NODE_STATE_CONNECTED);
   ASSERT_TRUE(sessions_.RunNow(Request("n1"), v1::TRIGGER_MANUAL, follower_.follower()).ok());
-  EXPECT_THAT(agent_.messages, IsEmpty());
-  EXPECT_THAT(second.messages, SizeIs(1));
+  EXPECT_TRUE(agent_.messages.empty());
+  EXPECT_EQ(second.messages.size(), 1u);
   EXPECT_TRUE(sessions_.Disconnect(second_id));
 }
 
@@ -109,7 +109,7 @@ TEST_F(SessionsTest, ARunIsFollowedToItsEnd) {
   const uint64_t id = sessions_.Connect("n1", agent_.link());
   const auto request_id = sessions_.RunNow(Request("n1"), v1::TRIGGER_MANUAL, follower_.follower());
   ASSERT_TRUE(request_id.ok());
-  ASSERT_THAT(agent_.messages, SizeIs(1));
+  ASSERT_EQ(agent_.messages.size(), 1u);
   const v1::RunNow& asked = agent_.messages[0].run_now();
   EXPECT_EQ(asked.request_id(), *request_id);
   EXPECT_EQ(asked.benchmark(), "stream");
@@ -155,7 +155,7 @@ TEST_F(SessionsTest, AFullOutboxIsTold) {
   EXPECT_THAT(follower_.ends, IsEmpty());
   v1::CancelRunRequest cancel;
   cancel.set_node("n1");
-  cancel.set_request_id("r");
+  cancel.set_request_id("request");
   EXPECT_EQ(sessions_.CancelRun(cancel).code(), absl::StatusCode::kUnavailable);
 }
 
@@ -164,10 +164,10 @@ TEST_F(SessionsTest, CancelNamesOneRun) {
   v1::CancelRunRequest cancel;
   cancel.set_node("n1");
   EXPECT_EQ(sessions_.CancelRun(cancel).code(), absl::StatusCode::kInvalidArgument);
-  cancel.set_run_id("r");
+  cancel.set_run_id("some run");
   cancel.set_reason("why");
   ASSERT_TRUE(sessions_.CancelRun(cancel).ok());
-  EXPECT_EQ(agent_.messages[0].cancel().run_id(), "r");
+  EXPECT_EQ(agent_.messages[0].cancel().run_id(), "some run");
   cancel.set_node("n2");
   EXPECT_EQ(sessions_.CancelRun(cancel).code(), absl::StatusCode::kUnavailable);
 }

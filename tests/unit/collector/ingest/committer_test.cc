@@ -198,23 +198,23 @@ TEST(Register, TellsBootsAndStartsFromReconnects) {
   v1::Hello hello;
   hello.mutable_node()->set_name("n1");
   hello.set_epoch(kEpoch);
-  hello.set_agent_version("1");
+  hello.set_agent_version("0.1.0");
   hello.set_boot_id("b1");
   hello.set_time_unix_ns(absl::ToUnixNanos(now + absl::Seconds(3)));
   const Registration first = Register(std::nullopt, hello, now);
   EXPECT_EQ(first.node.first_seen_unix_ns(), absl::ToUnixNanos(now));
   EXPECT_NEAR(first.node.clock_offset_seconds(), 3, 1e-9);
-  ASSERT_THAT(first.events, SizeIs(1));
+  ASSERT_EQ(first.events.size(), 1u);
   EXPECT_EQ(first.events[0].kind(), v1::Event::KIND_AGENT_STARTED);
 
   const Registration again = Register(first.node, hello, now + absl::Seconds(10));
-  EXPECT_THAT(again.events, IsEmpty());
+  EXPECT_TRUE(again.events.empty());
   EXPECT_EQ(again.node.first_seen_unix_ns(), absl::ToUnixNanos(now));
   EXPECT_EQ(again.node.last_seen_unix_ns(), absl::ToUnixNanos(now + absl::Seconds(10)));
 
   hello.set_boot_id("b2");
   const Registration booted = Register(first.node, hello, now);
-  ASSERT_THAT(booted.events, SizeIs(2));
+  ASSERT_EQ(booted.events.size(), 2u);
   EXPECT_EQ(booted.events[0].kind(), v1::Event::KIND_BOOTED);
   EXPECT_EQ(booted.events[0].old_value(), "b1");
 }
