@@ -188,9 +188,13 @@ void AgentStream::HandleRecords() {
   std::vector<v1::Refusal> refused;
   for (RefusedRecord& record : checked->refused) {
     parts_.metrics.Refused(record.kind);
-    LogWarn("record refused",
-            {{"node", node_}, {"sequence", record.refusal.sequence()}, {"reason", record.refusal.reason()}});
     refused.push_back(std::move(record.refusal));
+  }
+  if (!refused.empty()) {
+    LogWarn("records refused", {{"node", node_},
+                                {"count", refused.size()},
+                                {"first_sequence", refused.front().sequence()},
+                                {"first_reason", refused.front().reason()}});
   }
   offer.lane = lane_;
   offer.records = {node_, epoch_, std::move(checked->accepted)};

@@ -69,8 +69,8 @@ template <typename T>
 absl::StatusOr<std::vector<T>> ListPage(
     const Database& db, Family family, const KeyRange& range, const Page& page, std::string* next_token,
     absl::FunctionRef<absl::StatusOr<std::optional<T>>(std::string_view, std::string_view)> read) {
-  next_token->clear();
   FM_ASSIGN_OR_RETURN(const std::string after, DecodePageToken(range, page.token));
+  next_token->clear();  // which may be page.token itself
   std::vector<T> items;
   if (page.limit == 0) return items;
   Cursor cursor = db.NewCursor(family);

@@ -40,8 +40,8 @@ absl::StatusOr<std::vector<uint64_t>> IdsOfNode(const Database& db, const std::s
 absl::StatusOr<std::vector<v1::Series>> ListSeriesOfNode(const Database& db, const SeriesMatcher& matcher,
                                                          const std::string& node, const Page& page,
                                                          std::string* next_token) {
-  next_token->clear();
   FM_ASSIGN_OR_RETURN(const std::string after, DecodePageToken(KeyRange{}, page.token));
+  next_token->clear();  // which may be page.token itself
   FM_ASSIGN_OR_RETURN(const std::vector<uint64_t> ids, IdsOfNode(db, node));
   std::vector<v1::Series> series;
   if (page.limit == 0) return series;

@@ -112,7 +112,7 @@ class Store {
   absl::StatusOr<std::string> DetectorState(uint64_t series_id) const;
 
   // --- reading ---------------------------------------------------------------------------------------
-  // Listings are in a stable order; `*next_token` is empty when there is no more.
+  // Listings are in a stable order; `*next_token` is empty when there is no more. It may be `page.token`.
 
   absl::StatusOr<v1::Node> GetNode(const std::string& name) const;
   absl::StatusOr<std::vector<v1::Node>> ListNodes(const Page& page, std::string* next_token) const;
