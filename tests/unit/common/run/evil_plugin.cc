@@ -142,6 +142,12 @@ int SignalGroupOfAll() {
   Hang();
 }
 
+int DieOf(int number) {
+  signal(number, SIG_DFL);  // a sanitizer's own handler would make an exit of it
+  raise(number);
+  Hang();
+}
+
 int Term() {
   signal(SIGTERM, [](int) {
     Say("{\"type\":\"log\",\"message\":\"cleaning up\"}\n");
@@ -177,7 +183,7 @@ int main(int argc, char** argv) {
       {"exit", [&] { return atoi(argument); }},
       {"say", [&] { return Say(argument), Say("\n"), Say(kDone), 0; }},
       {"say_exit", [&] { return Say("the last words\n"), atoi(argument); }},
-      {"signal", [&] { return raise(atoi(argument)), Hang(), 0; }},
+      {"signal", [&] { return DieOf(atoi(argument)); }},
       {"no_done", [] { return Say(kMetric), 0; }},
   };
   const auto found = modes.find(mode);
