@@ -140,6 +140,7 @@ RunSpec MakeRunSpec(const PluginRunSpec& spec, absl::Duration timeout, const std
   run.command.front() = spec.plugin.program;
   run.work_dir = work_dir;
   run.environment = Environment(spec, cpus, work_dir, deadline_unix_ns);
+  run.mark = absl::StrCat("FLEETMARK_RUN_ID=", spec.run_id);
   run.stdin_text = InputJson(spec, cpus, work_dir, deadline_unix_ns);
   run.timeout = timeout;
   run.term_grace = spec.term_grace;

@@ -15,6 +15,7 @@
 #include "common/base/status.h"
 #include "common/run/launched_process.h"
 #include "common/run/line_splitter.h"
+#include "common/run/marked_processes.h"
 
 namespace fleetmark {
 namespace {
@@ -56,6 +57,7 @@ class RunLoop {
     }
     if (lost_) {
       process_.KillHard(group_);
+      KillMarked(spec_.mark);
     } else {
       process_.Wait();
     }

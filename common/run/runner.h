@@ -38,6 +38,9 @@ struct RunSpec {
   std::vector<std::string> command;  // program, absolute or looked up in PATH of `environment`, and arguments
   std::string work_dir;              // the current folder of the program
   std::map<std::string, std::string> environment;  // all of it: nothing is inherited
+  // An entry "NAME=value" of `environment` that no other run has. Should somebody kill the run's reaper,
+  // its processes are found by it. Empty: then those that left the program's process group may stay.
+  std::string mark;
   std::string stdin_text;
   absl::Duration timeout = absl::Minutes(5);
   absl::Duration term_grace = absl::Seconds(2);  // between SIGTERM and SIGKILL

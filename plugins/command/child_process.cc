@@ -137,6 +137,9 @@ void Collect(pid_t pid, const ChildOptions& options, const Fd& child_ended, Pipe
     pollfd fds[] = {
         {child_ended.get(), POLLIN, 0}, {out.read_end.get(), POLLIN, 0}, {err.read_end.get(), POLLIN, 0}};
     poll(fds, 3, -1);
+    signalfd_siginfo ignored;
+    while (read(child_ended.get(), &ignored, sizeof ignored) > 0) {
+    }
     take(out, &result->standard_output);
     take(err, &result->standard_error);
     if (too_much()) {

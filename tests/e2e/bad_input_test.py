@@ -38,7 +38,7 @@ class BadInputTest(EndToEndTest):
     def test_wrong_schedule(self):
         status, lines = self.agent_ends(self.a([{**TICK, "schedule": "every sometimes"}]))
         self.assertEqual((status, len(lines)), (3, 1), lines)
-        self.assertIn("every sometimes", lines[0])
+        self.assertIn("schedule: 'sometimes' is not a duration", lines[0])
         self.assertIn("agent.yaml:7", lines[0])
 
     def test_unknown_plugin(self):

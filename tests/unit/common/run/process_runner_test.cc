@@ -185,6 +185,8 @@ TEST_F(ProcessRunnerTest, ProgramThatSignalsItsGroupDoesNotHitTheReaper) {
 
 TEST_F(ProcessRunnerTest, ProgramThatKillsItsReaperDiesToo) {
   RunSpec spec = Evil("kill_reaper");
+  spec.environment["FLEETMARK_RUN_ID"] = marker_;
+  spec.mark = "FLEETMARK_RUN_ID=" + marker_;
   const auto outcome = Run(spec);
   ASSERT_TRUE(outcome.ok());
   EXPECT_EQ(outcome->end, RunEnd::kReaperLost);
