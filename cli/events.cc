@@ -1,5 +1,6 @@
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 #include "cli/arguments.h"
@@ -10,12 +11,15 @@
 namespace fleetmark::cli {
 namespace {
 
-// What happened: the message, or the change of a fact.
+// What happened: the message, and the change of a fact where the message does not name it.
 std::string WhatHappened(const v1::Event& event) {
-  if (event.old_value().empty() && event.new_value().empty()) return event.message();
-  const std::string change = absl::StrCat(event.old_value().empty() ? "(none)" : event.old_value(), " → ",
-                                          event.new_value().empty() ? "(none)" : event.new_value());
-  return event.message().empty() ? change : absl::StrCat(event.message(), ": ", change);
+  const bool change = !event.old_value().empty() || !event.new_value().empty();
+  if (!change || (!event.message().empty() && absl::StrContains(event.message(), event.new_value()))) {
+    return event.message();
+  }
+  return absl::StrCat(event.message(), event.message().empty() ? "" : ": ",
+                      event.old_value().empty() ? "(none)" : event.old_value(), " → ",
+                      event.new_value().empty() ? "(none)" : event.new_value());
 }
 
 }  // namespace

@@ -71,6 +71,7 @@ std::string FormatExact(double value) {
 std::string FormatChange(double fraction) { return absl::StrFormat("%+.1f %%", fraction * 100); }
 
 std::string FormatSeconds(double seconds) {
+  if (std::fabs(seconds) < 0.1) return absl::StrFormat("%.3g ms", seconds * 1e3);
   if (seconds < 100) return absl::StrFormat("%.*f s", seconds < 10 ? 2 : 1, seconds);
   const auto whole = static_cast<int64_t>(std::llround(seconds));
   if (whole < 3600) return absl::StrFormat("%d m %d s", whole / 60, whole % 60);

@@ -23,19 +23,19 @@ std::string Bar(double fraction) {
   return bar;
 }
 
+// For a plugin that does not tell how far it is: a block that wanders.
+std::string WanderingBar(absl::Duration elapsed) {
+  constexpr size_t kBlock = 4;
+  const auto at = static_cast<size_t>(absl::ToInt64Milliseconds(elapsed) / 150) % kBarColumns;
+  std::string bar;
+  for (size_t i = 0; i < kBarColumns; ++i) bar += (i + kBarColumns - at) % kBarColumns < kBlock ? "█" : "░";
+  return bar;
+}
+
 int Percent(double fraction) { return static_cast<int>(std::clamp(fraction, 0.0, 1.0) * 100); }
 
 std::string StateName(const v1::RunProgress& progress) {
-  switch (progress.state()) {
-    case v1::RunProgress::STATE_RUNNING:
-      return "running";
-    case v1::RunProgress::STATE_FINISHED:
-      return "finished";
-    case v1::RunProgress::STATE_REFUSED:
-      return "refused";
-    default:
-      return "queued";
-  }
+  return progress.state() == v1::RunProgress::STATE_RUNNING ? "running" : "queued";
 }
 
 }  // namespace
@@ -45,17 +45,22 @@ std::string ProgressBar(const std::string& name, const v1::RunProgress& progress
   const bool running = progress.state() == v1::RunProgress::STATE_RUNNING;
   const std::string message =
       progress.message().empty() ? StateName(progress) : Printable(progress.message());
+  std::string how_far = Bar(0) + "      ";
+  if (running && progress.fraction() > 0) {
+    how_far = absl::StrFormat("%s %3d %%", Bar(progress.fraction()), Percent(progress.fraction()));
+  } else if (running) {
+    how_far = WanderingBar(elapsed) + "      ";
+  }
   const std::string line =
-      absl::StrFormat("%s  %s %3d %%  %s  %s", name, Bar(running ? progress.fraction() : 0),
-                      running ? Percent(progress.fraction()) : 0,
-                      FormatSeconds(std::floor(absl::ToDoubleSeconds(elapsed))), message);
+      absl::StrCat(name, "  ", how_far, "  ", absl::ToInt64Seconds(elapsed), " s  ", message);
   return FitColumns(line, columns);
 }
 
 void ProgressView::Update(const v1::RunProgress& progress) {
   const bool new_state = progress.state() != last_.state();
   last_ = progress;
-  if (live_ || progress.state() == v1::RunProgress::STATE_FINISHED) return;
+  const bool ended = progress.state() >= v1::RunProgress::STATE_FINISHED;  // its reporter says how
+  if (live_ || ended) return;
   const bool new_message = !progress.message().empty() && progress.message() != printed_message_;
   if (new_state || new_message || progress.fraction() >= printed_fraction_ + kStep) PrintLine(progress);
 }

@@ -59,6 +59,7 @@ class Follower {
   void Read() {
     const absl::Status status = session_.client.Follow(request_, [this](const v1::RunProgress& progress) {
       MutexLock lock(mu_);
+      if (progress.state() < last_.state()) return;  // overtaken on its way: "queued" after "running"
       view_.Update(progress);
       last_ = progress;
     });

@@ -87,7 +87,7 @@ export function chart(title, unit, better, samples, findings, begin, now) {
   const figure = element('figure', {class: findings.length > 0 ? 'has-finding' : ''}, caption, about);
   const still = () => [
     ...findings.slice(0, 1).flatMap((f) => [element('span', {class: f.look}, f.text), ' · ']),
-    `${better}${last ? ` · ${samples.length} samples, last ${age(last.ms, now)}` : ''}`,
+    `${better}${last ? ` · ${samples.length} ${samples.length === 1 ? 'sample' : 'samples'}, last ${age(last.ms, now)}` : ''}`,
   ];
   about.replaceChildren(...still());
   if (!last) {

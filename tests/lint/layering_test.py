@@ -69,14 +69,20 @@ class Layers:
 
     def deps(self, path):
         # A header belongs to whichever target of its folder includes it.
-        return self.by_file.get(path, self.by_folder.get(folder_of(path), set()))
+        return self.by_file.get(path, self.by_folder.get(self.owner(folder_of(path)), set()))
+
+    def owner(self, folder):
+        """The folder whose CMake file declares what is in `folder`: itself, or the nearest above."""
+        while folder and folder not in self.by_folder:
+            folder = folder_of(folder)
+        return folder
 
     def allowed(self, path, include):
         if include.startswith("fleetmark/"):
             return "fm_proto_grpc" in self.deps(path) if ".grpc.pb.h" in include else (
                 self.deps(path) & {"fm_proto", "fm_proto_grpc"} != set())
         folders = {self.folder[d] for d in self.deps(path) if d in self.folder}
-        return folder_of(include) in folders | {folder_of(path)}
+        return self.owner(folder_of(include)) in folders | {self.owner(folder_of(path))}
 
 
 def problems_of_file(layers, path, text, ours):

@@ -189,7 +189,7 @@ TEST_F(Commands, RunsExitStatusIsTheOutcome) {
   EXPECT_THAT(failed.out, StartsWith("broken on n1: failed: exit status 1, 2 m 10 s"));
   const Result refused = Run("run n1 busy");
   EXPECT_EQ(refused.exit_status, 5);
-  EXPECT_THAT(refused.err, HasSubstr("n1 refused to run busy: a user's job is running\n"));
+  EXPECT_EQ(refused.err, "busy on n1: queued\nfleetmark: n1 refused to run busy: a user's job is running\n");
   const Result gone = Run("run gone stream");
   EXPECT_EQ(gone.exit_status, 5);
   EXPECT_EQ(gone.err, "fleetmark: node gone is not connected\n");

@@ -72,7 +72,8 @@ TEST(Format, ExactReadsBackAsTheSameDouble) {
 }
 
 TEST(Format, Durations) {
-  EXPECT_EQ(FormatSeconds(0.05), "0.05 s");
+  EXPECT_EQ(FormatSeconds(-0.0004), "-0.4 ms");
+  EXPECT_EQ(FormatSeconds(0.5), "0.50 s");
   EXPECT_EQ(FormatSeconds(12.34), "12.3 s");
   EXPECT_EQ(FormatSeconds(130), "2 m 10 s");
   EXPECT_EQ(FormatSeconds(3 * 3600 + 300), "3 h 5 m");
@@ -189,12 +190,13 @@ TEST(Arguments, Outcome) {
 TEST(ProgressBar, FitsAndShowsTheShare) {
   v1::RunProgress progress;
   EXPECT_EQ(ProgressBar("stream on n1", progress, absl::Seconds(1), 79),
-            "stream on n1  ░░░░░░░░░░░░░░░░░░░░░░░░   0 %  1.00 s  queued");
+            "stream on n1  ░░░░░░░░░░░░░░░░░░░░░░░░        1 s  queued");
   progress.set_state(v1::RunProgress::STATE_RUNNING);
+  EXPECT_THAT(ProgressBar("stream on n1", progress, absl::Milliseconds(300), 79), HasSubstr("  ░░████░"));
   progress.set_fraction(0.5);
   progress.set_message("triad");
   EXPECT_EQ(ProgressBar("stream on n1", progress, absl::Seconds(75), 79),
-            "stream on n1  ████████████░░░░░░░░░░░░  50 %  75.0 s  triad");
+            "stream on n1  ████████████░░░░░░░░░░░░  50 %  75 s  triad");
   progress.set_message(std::string(500, 'x'));
   EXPECT_EQ(DisplayWidth(ProgressBar("stream on n1", progress, absl::Seconds(75), 79)), 79u);
   progress.set_fraction(7);
