@@ -164,7 +164,8 @@ void Agent::Parts::Execute(const Scheduler::Start& start, const std::string& run
   progress(0, "");
 
   v1::Run run = RunPlugin(spec, *runner, clock, cancel, progress);
-  v1::AgentMessage finished = ProgressMessage(start.request_id, v1::RunProgress::STATE_FINISHED, run_id, 1, "");
+  v1::AgentMessage finished =
+      ProgressMessage(start.request_id, v1::RunProgress::STATE_FINISHED, run_id, 1, "");
   *finished.mutable_progress()->mutable_run() = run;
   Record(std::move(run));
   if (!start.request_id.empty()) uploader->Send(std::move(finished));
@@ -202,7 +203,8 @@ bool Agent::Parts::Append(v1::Record record, Spool::Kind kind) {
 // --- what the collector asks -----------------------------------------------------------------------------
 
 void Agent::Parts::OnRunNow(const v1::RunNow& request) {
-  const v1::Trigger trigger = request.trigger() == v1::TRIGGER_UNSPECIFIED ? v1::TRIGGER_MANUAL : request.trigger();
+  const v1::Trigger trigger =
+      request.trigger() == v1::TRIGGER_UNSPECIFIED ? v1::TRIGGER_MANUAL : request.trigger();
   const absl::Status status = scheduler->RunNow(
       {request.request_id(), request.benchmark(), trigger, absl::Seconds(request.expires_seconds())});
   if (!status.ok()) return OnRefused(request.request_id(), Message(status));
@@ -263,7 +265,8 @@ v1::Heartbeat Agent::Parts::MakeHeartbeat() {
 bool Agent::Parts::OnFacts(const std::vector<v1::Fact>& now, const std::vector<v1::Event>& events) {
   bool safe = true;
   for (const v1::Event& event : events) {
-    LogInfo("fact changed", {{"fact", event.subject()}, {"old", event.old_value()}, {"new", event.new_value()}});
+    LogInfo("fact changed",
+            {{"fact", event.subject()}, {"old", event.old_value()}, {"new", event.new_value()}});
     safe = Append(EventRecord(event), Spool::Kind::kOther) && safe;
   }
   v1::Record record;
@@ -332,7 +335,8 @@ absl::Status Agent::OpenData() {
   callbacks.make_heartbeat = [&p] { return p.MakeHeartbeat(); };
   callbacks.on_run_now = [&p](const v1::RunNow& request) { p.OnRunNow(request); };
   callbacks.on_cancel = [&p](const v1::Cancel& cancel) { p.OnCancel(cancel); };
-  p.uploader = std::make_unique<Uploader>(std::move(upload), std::move(callbacks), *p.spool, *p.connector, p.clock);
+  p.uploader =
+      std::make_unique<Uploader>(std::move(upload), std::move(callbacks), *p.spool, *p.connector, p.clock);
 
   p.counters = std::make_unique<AgentMetrics>(p.metrics, *p.spool, *p.uploader);
   return absl::OkStatus();

@@ -28,12 +28,15 @@ std::string OutcomeName(v1::Outcome outcome) {
 
 AgentMetrics::AgentMetrics(Metrics& metrics, Spool& spool, Uploader& uploader)
     : metrics_(metrics),
-      lost_(metrics.AddCounter("fleetmark_agent_records_lost_total", "Records that the spool could not take.")),
-      run_seconds_(metrics.AddCounter("fleetmark_agent_run_seconds_total", "Time that runs took, of all benchmarks.")),
+      lost_(
+          metrics.AddCounter("fleetmark_agent_records_lost_total", "Records that the spool could not take.")),
+      run_seconds_(
+          metrics.AddCounter("fleetmark_agent_run_seconds_total", "Time that runs took, of all benchmarks.")),
       noted_drops_(spool.stats().dropped) {
-  for (const v1::Outcome outcome : {v1::OUTCOME_OK, v1::OUTCOME_FAILED, v1::OUTCOME_INVALID, v1::OUTCOME_TIMEOUT,
-                                    v1::OUTCOME_SKIPPED, v1::OUTCOME_CANCELLED}) {
-    metrics_.AddCounter("fleetmark_agent_runs_total", "Runs by outcome.", {{"outcome", OutcomeName(outcome)}});
+  for (const v1::Outcome outcome : {v1::OUTCOME_OK, v1::OUTCOME_FAILED, v1::OUTCOME_INVALID,
+                                    v1::OUTCOME_TIMEOUT, v1::OUTCOME_SKIPPED, v1::OUTCOME_CANCELLED}) {
+    metrics_.AddCounter("fleetmark_agent_runs_total", "Runs by outcome.",
+                        {{"outcome", OutcomeName(outcome)}});
   }
   Gauge& records = metrics.AddGauge("fleetmark_agent_spool_records", "Records that wait for a collector.");
   Gauge& bytes = metrics.AddGauge("fleetmark_agent_spool_bytes", "Size of the records that wait.");
@@ -48,7 +51,8 @@ AgentMetrics::AgentMetrics(Metrics& metrics, Spool& spool, Uploader& uploader)
                 [&spool] { return spool.stats().dropped; });
   FollowCounter(metrics, "fleetmark_agent_records_sent_total", "Records sent, with those sent again.",
                 [&uploader] { return uploader.stats().records_sent; });
-  FollowCounter(metrics, "fleetmark_agent_records_refused_total", "Records that a collector refused for good.",
+  FollowCounter(metrics, "fleetmark_agent_records_refused_total",
+                "Records that a collector refused for good.",
                 [&uploader] { return uploader.stats().records_refused; });
   FollowCounter(metrics, "fleetmark_agent_connections_total", "Connections to a collector.",
                 [&uploader] { return uploader.stats().connections; });
@@ -57,7 +61,9 @@ AgentMetrics::AgentMetrics(Metrics& metrics, Spool& spool, Uploader& uploader)
 }
 
 void AgentMetrics::CountRun(const v1::Run& run) {
-  metrics_.AddCounter("fleetmark_agent_runs_total", "Runs by outcome.", {{"outcome", OutcomeName(run.outcome())}}).Add();
+  metrics_
+      .AddCounter("fleetmark_agent_runs_total", "Runs by outcome.", {{"outcome", OutcomeName(run.outcome())}})
+      .Add();
   run_seconds_.Add(run.duration_seconds());
 }
 
@@ -76,7 +82,8 @@ void ServeAgentHttp(Metrics& metrics, HttpServer& server) {
     return text(metrics.Serialize());
   });
   for (const char* path : {"/healthz", "/readyz"}) {
-    server.Handle("GET", path, [text](const HttpRequest&) -> absl::StatusOr<HttpResponse> { return text("ok\n"); });
+    server.Handle("GET", path,
+                  [text](const HttpRequest&) -> absl::StatusOr<HttpResponse> { return text("ok\n"); });
   }
 }
 

@@ -57,8 +57,8 @@ Claim ToClaim(ResourceUse use) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const BenchmarkSet>> BenchmarkSet::Prepare(const AgentConfig& config,
-                                                                          std::shared_ptr<const Catalog> catalog) {
+absl::StatusOr<std::shared_ptr<const BenchmarkSet>> BenchmarkSet::Prepare(
+    const AgentConfig& config, std::shared_ptr<const Catalog> catalog) {
   auto set = std::make_shared<BenchmarkSet>();
   std::vector<std::string> faults;
   for (const BenchmarkConfig& item : config.benchmarks) {

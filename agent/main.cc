@@ -38,11 +38,12 @@ void Reload(const std::string& path, fleetmark::agent::Agent& agent) {
 
 int main(int argc, char** argv) {
   using namespace fleetmark;
-  const DaemonFlags flags = ParseDaemonFlags(argc, argv, "Runs benchmarks on this node and sends the results.",
-                                             "/etc/fleetmark/agent.yaml");
+  const DaemonFlags flags = ParseDaemonFlags(
+      argc, argv, "Runs benchmarks on this node and sends the results.", "/etc/fleetmark/agent.yaml");
   auto config = agent::LoadAgentConfig(flags.config);
   if (!config.ok()) return Fail(config.status(), kExitConfig);
-  if (!flags.log_level.empty()) ParseLogLevel(flags.log_level, &config->log.level).IgnoreError();  // checked above
+  if (!flags.log_level.empty())
+    ParseLogLevel(flags.log_level, &config->log.level).IgnoreError();  // checked above
   InitLog(config->log);
   const auto benchmarks = LoadBenchmarks(*config);
   if (!benchmarks.ok()) return Fail(benchmarks.status(), kExitConfig);

@@ -77,7 +77,8 @@ struct Collector::Parts {
   bool stopped = false;
 };
 
-Collector::Collector(CollectorConfig config) : config_(std::move(config)), parts_(std::make_unique<Parts>()) {}
+Collector::Collector(CollectorConfig config)
+    : config_(std::move(config)), parts_(std::make_unique<Parts>()) {}
 
 Collector::~Collector() { Stop(); }
 
@@ -126,7 +127,9 @@ absl::Status Collector::OpenStore() {
                              {std::move(follower.on_progress), std::move(follower.on_end)});
   };
   query.callbacks.unfollow = [&p](const std::string& request_id) { p.sessions.Unfollow(request_id); };
-  query.callbacks.cancel_run = [&p](const v1::CancelRunRequest& request) { return p.sessions.CancelRun(request); };
+  query.callbacks.cancel_run = [&p](const v1::CancelRunRequest& request) {
+    return p.sessions.CancelRun(request);
+  };
   p.query = std::make_unique<QueryApi>(std::move(query));
   p.query_service = std::make_unique<QueryService>(QueryService::Options{.api = p.query.get()});
   return absl::OkStatus();
@@ -156,8 +159,8 @@ absl::Status Collector::Serve() {
   builder.RegisterService(p.query_service->service());
   p.grpc = builder.BuildAndStart();
   if (p.grpc == nullptr || port == 0) {
-    return absl::UnavailableError(
-        absl::StrCat("gRPC: can't listen on ", config_.grpc.ToString(), ": the address is in use or not this machine's"));
+    return absl::UnavailableError(absl::StrCat("gRPC: can't listen on ", config_.grpc.ToString(),
+                                               ": the address is in use or not this machine's"));
   }
   p.detection->Start();
   LogInfo("collector serves", {{"grpc", absl::StrCat(config_.grpc.host, ":", port)},
@@ -172,7 +175,7 @@ void Collector::Stop() {
   if (std::exchange(p.stopped, true)) return;
   if (p.ingest != nullptr) p.ingest->Stop();
   if (p.grpc != nullptr) {
-    p.grpc->Shutdown(std::chrono::system_clock::now() + kGrpcDrain);
+    p.grpc->Shutdown(absl::ToChronoTime(RealClock().Now()) + kGrpcDrain);
     p.grpc->Wait();
   }
   if (p.committer != nullptr) p.committer->Stop();

@@ -18,7 +18,8 @@ int main(int argc, char** argv) {
     printf("%s is good\n", flags.config.c_str());
     return kExitOk;
   }
-  if (!flags.log_level.empty()) ParseLogLevel(flags.log_level, &config->log.level).IgnoreError();  // checked above
+  if (!flags.log_level.empty())
+    ParseLogLevel(flags.log_level, &config->log.level).IgnoreError();  // checked above
   InitLog(config->log);
   BlockDaemonSignals();
 

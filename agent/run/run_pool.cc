@@ -23,7 +23,8 @@ absl::Status RunPool::Start(Running identity, Body body) {
     if (stopping_) return absl::CancelledError("the agent stops");
     done = TakeDone();
     if (slots_.size() >= max_concurrent_) {
-      return absl::ResourceExhaustedError(absl::StrCat(max_concurrent_, " runs are in progress, the most allowed"));
+      return absl::ResourceExhaustedError(
+          absl::StrCat(max_concurrent_, " runs are in progress, the most allowed"));
     }
     Slot& slot = slots_.emplace_back();
     slot.identity = std::move(identity);

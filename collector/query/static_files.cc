@@ -19,10 +19,14 @@ constexpr size_t kMaxFiles = 1000;
 constexpr size_t kMaxBytes = 64 << 20;
 
 std::string ContentType(const std::filesystem::path& path) {
-  static const std::map<std::string, std::string> types = {
-      {".html", "text/html; charset=utf-8"}, {".css", "text/css; charset=utf-8"},
-      {".js", "text/javascript; charset=utf-8"}, {".json", "application/json"},
-      {".svg", "image/svg+xml"}, {".png", "image/png"}, {".ico", "image/x-icon"}, {".woff2", "font/woff2"}};
+  static const std::map<std::string, std::string> types = {{".html", "text/html; charset=utf-8"},
+                                                           {".css", "text/css; charset=utf-8"},
+                                                           {".js", "text/javascript; charset=utf-8"},
+                                                           {".json", "application/json"},
+                                                           {".svg", "image/svg+xml"},
+                                                           {".png", "image/png"},
+                                                           {".ico", "image/x-icon"},
+                                                           {".woff2", "font/woff2"}};
   const auto it = types.find(path.extension().string());
   return it == types.end() ? "application/octet-stream" : it->second;
 }
@@ -59,14 +63,14 @@ absl::Status ServeFolder(const std::string& folder, HttpServer& server) {
   std::error_code error;
   size_t files = 0, bytes = 0;
   bool index = false;
-  for (auto it = fs::recursive_directory_iterator(folder, error); !error && it != fs::recursive_directory_iterator();
-       it.increment(error)) {
+  for (auto it = fs::recursive_directory_iterator(folder, error);
+       !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
     if (!it->is_regular_file(error)) continue;
     FM_ASSIGN_OR_RETURN(std::string content, ReadFile(it->path().string(), kMaxBytes));
     bytes += content.size();
     if (++files > kMaxFiles || bytes > kMaxBytes) {
-      return absl::ResourceExhaustedError(absl::StrCat(folder, " holds more than ", kMaxFiles, " files or ", kMaxBytes,
-                                                       " bytes; it can't be a page's folder"));
+      return absl::ResourceExhaustedError(absl::StrCat(folder, " holds more than ", kMaxFiles, " files or ",
+                                                       kMaxBytes, " bytes; it can't be a page's folder"));
     }
     auto file = std::make_shared<File>();
     file->etag = absl::StrCat("\"", Sha256Hex(content).substr(0, 16), "\"");

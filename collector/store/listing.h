@@ -2,6 +2,8 @@
 //
 // A page's token is the last key of the page before, in base 64; a listing goes on after it even if that
 // key is gone. Errors: InvalidArgument for a token that belongs to no such listing.
+//
+// Thread-safety: functions without state.
 #ifndef FLEETMARK_COLLECTOR_STORE_LISTING_H_
 #define FLEETMARK_COLLECTOR_STORE_LISTING_H_
 

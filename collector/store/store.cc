@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-
 #include "collector/store/commit.h"
 #include "collector/store/database.h"
 #include "collector/store/events.h"

@@ -11,6 +11,8 @@
 //   DataLoss            a checksum or a structure on disk is wrong
 //   PermissionDenied
 //   Internal            a bug
+//
+// Thread-safety: functions without state.
 #ifndef FLEETMARK_COMMON_BASE_STATUS_H_
 #define FLEETMARK_COMMON_BASE_STATUS_H_
 

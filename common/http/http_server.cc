@@ -101,7 +101,8 @@ std::string HttpRequest::Query(const std::string& name) const {
 std::string ExactPath(const std::string& path) {
   std::string pattern;
   for (char c : path) {
-    if (!absl::ascii_isalnum(static_cast<unsigned char>(c)) && c != '/' && c != '_' && c != '-') pattern += '\\';
+    if (!absl::ascii_isalnum(static_cast<unsigned char>(c)) && c != '/' && c != '_' && c != '-')
+      pattern += '\\';
     pattern += c;
   }
   return pattern;

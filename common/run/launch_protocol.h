@@ -3,6 +3,8 @@
 // it is told to end the run, and which closes when the agent dies; kReportFd takes LaunchReports.
 //
 // Both programs come from one build; `version` guards an upgrade under a running agent.
+//
+// Thread-safety: constants and a plain struct.
 #ifndef FLEETMARK_COMMON_RUN_LAUNCH_PROTOCOL_H_
 #define FLEETMARK_COMMON_RUN_LAUNCH_PROTOCOL_H_
 

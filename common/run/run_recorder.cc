@@ -143,8 +143,7 @@ RunRecorder::Verdict RunRecorder::Judge(const RunOutcome& outcome, absl::Duratio
     case RunEnd::kSignaled:
       return failed(absl::StrCat("killed by signal ", outcome.signal, " (", strsignal(outcome.signal), ")"));
     case RunEnd::kTimedOut:
-      return {v1::OUTCOME_TIMEOUT,
-              absl::StrCat("reached its time limit of ", DurationText(timeout))};
+      return {v1::OUTCOME_TIMEOUT, absl::StrCat("reached its time limit of ", DurationText(timeout))};
     case RunEnd::kCancelled:
       return {v1::OUTCOME_CANCELLED, cancel_reason.empty() ? "cancelled" : std::string(cancel_reason)};
     case RunEnd::kOutputTooLong:
