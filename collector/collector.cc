@@ -122,7 +122,10 @@ absl::Status Collector::OpenStore() {
     if (const absl::Status health = p.store->Health(); !health.ok()) problems.push_back(Message(health));
     return problems;
   };
-  query.callbacks.run_now = [&p](const v1::RunNowRequest& request, RunFollower follower) {
+  query.callbacks.run_now = [&p](const v1::RunNowRequest& request,
+                                 RunFollower follower) -> absl::StatusOr<std::string> {
+    // A node that was never seen is told apart from one that is away.
+    FM_RETURN_IF_ERROR(p.store->GetNode(request.node()).status());
     return p.sessions.RunNow(request, v1::TRIGGER_MANUAL,
                              {std::move(follower.on_progress), std::move(follower.on_end)});
   };

@@ -272,8 +272,6 @@ absl::StatusOr<std::string> QueryApi::RunNow(const v1::RunNowRequest& request, R
         absl::StrCat("expires_seconds: must be above 0 and at most ", kMaxExpirySeconds));
   }
   if (!options_.callbacks.run_now) return absl::UnavailableError("this collector can't start runs");
-  // A node that was never seen is told apart from one that is away.
-  FM_RETURN_IF_ERROR(options_.store->GetNode(request.node()).status());
   return options_.callbacks.run_now(checked, std::move(follower));
 }
 

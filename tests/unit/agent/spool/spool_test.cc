@@ -319,7 +319,7 @@ TEST_F(SpoolTest, DamagedRecordIsDroppedAndCounted) {
   spool_.reset();
   sqlite3* handle = nullptr;
   ASSERT_EQ(sqlite3_open(File().c_str(), &handle), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(handle, "UPDATE records SET body = replace(body, 'eco', 'XXX') WHERE sequence = 2",
+  ASSERT_EQ(sqlite3_exec(handle, "UPDATE records SET body = replace(body, 'eco', 'ECO') WHERE sequence = 2",
                          nullptr, nullptr, nullptr),
             SQLITE_OK);
   sqlite3_close(handle);
