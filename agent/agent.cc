@@ -205,10 +205,11 @@ bool Agent::Parts::Append(v1::Record record, Spool::Kind kind) {
 void Agent::Parts::OnRunNow(const v1::RunNow& request) {
   const v1::Trigger trigger =
       request.trigger() == v1::TRIGGER_UNSPECIFIED ? v1::TRIGGER_MANUAL : request.trigger();
+  // Said first: the run may begin before RunNow returns.
+  uploader->Send(ProgressMessage(request.request_id(), v1::RunProgress::STATE_QUEUED, "", 0, ""));
   const absl::Status status = scheduler->RunNow(
       {request.request_id(), request.benchmark(), trigger, absl::Seconds(request.expires_seconds())});
-  if (!status.ok()) return OnRefused(request.request_id(), Message(status));
-  uploader->Send(ProgressMessage(request.request_id(), v1::RunProgress::STATE_QUEUED, "", 0, ""));
+  if (!status.ok()) OnRefused(request.request_id(), Message(status));
 }
 
 void Agent::Parts::OnRefused(const std::string& request_id, const std::string& why) {

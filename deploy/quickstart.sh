@@ -4,6 +4,7 @@
 # prints what was measured.
 #
 #   deploy/quickstart.sh [--data DIR]            start, measure, show
+#   deploy/quickstart.sh [--data DIR] --slowdown slow this machine down for real and see it flagged (3 minutes)
 #   deploy/quickstart.sh [--data DIR] --status   is it running?
 #   deploy/quickstart.sh [--data DIR] --stop     stop both; the data stays
 #   deploy/quickstart.sh --help
@@ -264,6 +265,7 @@ Fleet         $bin/fleetmark$collector status
 Last runs     $bin/fleetmark$collector runs
 Slow-downs    $bin/fleetmark$collector findings --all
 Run again     $bin/fleetmark$collector run $node $1
+See it work   $0${data_argument} --slowdown   (three minutes)
 Stop          $0${data_argument} --stop
 Start again   $0${data_argument}
 Data          $data
@@ -271,6 +273,28 @@ Documents     $root/docs/
 
 The agent measures on its own from now on; $data/suites/default.yaml says when.
 END
+}
+
+# Measures a benchmark as the machine is, then with other processes computing on every core, and shows what was
+# found. Twelve samples of the old level are what detection needs at least.
+slowdown() {
+  local i burners=()
+  running collector && running agent || fail "not running; start it first: deploy/quickstart.sh$data_argument"
+  load_ports
+  step "16 runs of gemm with the machine as it is"
+  for i in $(seq 16); do fleetmark run "$node" gemm | tail -n 1; done
+  step "6 runs with two busy processes on each core"
+  for i in $(seq $((2 * $(nproc)))); do
+    bash -c 'while :; do :; done' &
+    burners+=("$!")
+  done
+  # shellcheck disable=SC2064  # the list as it is now
+  trap "kill ${burners[*]}" EXIT
+  for i in $(seq 6); do fleetmark run "$node" gemm | tail -n 1; done
+  kill "${burners[@]}"
+  trap - EXIT
+  step "What was found"
+  fleetmark findings --all
 }
 
 status() {
@@ -298,6 +322,7 @@ main() {
     case $1 in
       --stop) action=stop ;;
       --status) action=status ;;
+      --slowdown) action=slowdown ;;
       --data)
         [[ $# -ge 2 ]] || { usage >&2; exit 2; }
         mkdir -p "$2"
@@ -317,7 +342,12 @@ main() {
     shift
   done
   [[ $data != *[\"\\$'\n']* ]] || fail "the data folder's name must not hold quotes, backslashes or line breaks"
+  node=$(uname -n)
   case $action in
+    slowdown)
+      slowdown
+      exit 0
+      ;;
     stop)
       stop_daemon agent
       stop_daemon collector
@@ -329,7 +359,6 @@ main() {
       ;;
   esac
 
-  node=$(uname -n)
   mkdir -p "$data"
   # Two starts at once would fight over the same files.
   exec 9>"$data/lock"
