@@ -279,7 +279,9 @@ END
 # found. Twelve samples of the old level are what detection needs at least.
 slowdown() {
   local i burners=()
-  running collector && running agent || fail "not running; start it first: deploy/quickstart.sh$data_argument"
+  if ! running collector || ! running agent; then
+    fail "not running; start it first: deploy/quickstart.sh$data_argument"
+  fi
   load_ports
   step "16 runs of gemm with the machine as it is"
   for i in $(seq 16); do fleetmark run "$node" gemm | tail -n 1; done
