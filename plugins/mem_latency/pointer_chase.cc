@@ -7,6 +7,7 @@
 #include <chrono>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <random>
 #include <utility>
@@ -20,6 +21,7 @@ struct SizeUnit {
 };
 constexpr SizeUnit kSizeUnits[] = {
     {"GiB", size_t{1} << 30}, {"MiB", size_t{1} << 20}, {"KiB", size_t{1} << 10}, {"B", 1}};
+constexpr size_t kHugePageBytes = size_t{2} << 20;
 constexpr size_t kMaxBytes = size_t{64} << 30;
 
 const Line* Walk(const Line* line, size_t loads) {
@@ -57,20 +59,27 @@ std::vector<uint32_t> RandomCycle(size_t count, uint32_t seed) {
 
 std::optional<Chain> Chain::Create(size_t bytes) {
   const size_t count = std::max<size_t>((bytes + kLineBytes - 1) / kLineBytes, 2);
-  void* memory =
-      mmap(nullptr, count * kLineBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const size_t mapped_bytes = count * kLineBytes + kHugePageBytes;
+  void* memory = mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return std::nullopt;
-  madvise(memory, count * kLineBytes, MADV_HUGEPAGE);  // a wish only
-  auto* lines = static_cast<Line*>(memory);
+  madvise(memory, mapped_bytes, MADV_HUGEPAGE);  // a wish only
+  // The lines begin where a huge page can, or part of them would lie in small pages.
+  void* aligned = memory;
+  size_t space = mapped_bytes;
+  auto* lines = static_cast<Line*>(std::align(kHugePageBytes, count * kLineBytes, aligned, space));
   const std::vector<uint32_t> next = RandomCycle(count, 1);
   for (size_t i = 0; i < count; ++i) lines[i].next = &lines[next[i]];
-  return Chain(lines, count);
+  return Chain(memory, mapped_bytes, lines, count);
 }
 
-Chain::Chain(Chain&& other) noexcept : lines_(std::exchange(other.lines_, nullptr)), count_(other.count_) {}
+Chain::Chain(Chain&& other) noexcept
+    : memory_(std::exchange(other.memory_, nullptr)),
+      mapped_bytes_(other.mapped_bytes_),
+      lines_(other.lines_),
+      count_(other.count_) {}
 
 Chain::~Chain() {
-  if (lines_ != nullptr) munmap(lines_, count_ * kLineBytes);
+  if (memory_ != nullptr) munmap(memory_, mapped_bytes_);
 }
 
 bool Chain::IsOneCycle() const {

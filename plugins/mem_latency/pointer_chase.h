@@ -40,9 +40,12 @@ class Chain {
   double MeasureNanoseconds(size_t loads, int repetitions) const;
 
  private:
-  Chain(Line* lines, size_t count) : lines_(lines), count_(count) {}
+  Chain(void* memory, size_t mapped_bytes, const Line* lines, size_t count)
+      : memory_(memory), mapped_bytes_(mapped_bytes), lines_(lines), count_(count) {}
 
-  Line* lines_;
+  void* memory_;  // owned
+  size_t mapped_bytes_;
+  const Line* lines_;  // in it
   size_t count_;
 };
 
