@@ -1,19 +1,22 @@
 #!/usr/bin/env bash
 # Everything that must pass, from a clean clone, without a terminal: dependencies, build, unit and lint tests,
-# the same core under ThreadSanitizer and AddressSanitizer, and the end-to-end tests with real processes.
+# the parts with threads of their own under ThreadSanitizer, and the end-to-end tests with real processes.
 #
-#   tests/run.sh [--quick] [--help]     --quick leaves the sanitizers out
+#   tests/run.sh [--quick | --full] [--help]
+#
+# --quick leaves the sanitizers out; --full runs the whole core under both ThreadSanitizer and AddressSanitizer.
 #
 # Exit status: 0 all passed, 1 something failed, 2 wrong arguments.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-quick=false
+sanitizers=threads
 case ${1:-} in
   "") ;;
-  --quick) quick=true ;;
+  --quick) sanitizers=none ;;
+  --full) sanitizers=all ;;
   -h | --help)
-    sed -n '2,7s/^# \{0,1\}//p' "$0"
+    sed -n '2,9s/^# \{0,1\}//p' "$0"
     exit 0
     ;;
   *)
@@ -40,7 +43,16 @@ stage() {
 }
 
 configure_and_build() {
-  cmake --preset "$1" && cmake --build --preset "$1" -j "$(nproc)"
+  cmake --preset "$1" "${@:2}" && cmake --build --preset "$1" -j "$(nproc)"
+}
+
+# Tests of the parts that have threads of their own and link neither gRPC nor RocksDB.
+threaded=(base_test fake_clock_test http_server_test spool_test upload_test schedule_test run_pool_test
+          process_runner_test fact_watcher_test sessions_test ingest_test progress_buffer_test)
+threaded_pattern="^($(IFS='|'; printf '%s' "${threaded[*]}"))\$"
+
+build_threaded() {
+  cmake --preset tsan && cmake --build --preset tsan -j "$(nproc)" --target "${threaded[@]}"
 }
 
 run_tests() {
@@ -52,13 +64,18 @@ run_tests() {
 stage "dependencies" deploy/install-deps.sh --dev
 stage "build (release)" configure_and_build release
 stage "unit and lint tests (release)" run_tests release -LE e2e
-if ! $quick; then
-  stage "build (ThreadSanitizer, core)" configure_and_build tsan
-  stage "tests (ThreadSanitizer)" run_tests tsan -LE e2e
-  # The core alone here too: what links gRPC and RocksDB takes most of the time and is tested above.
-  stage "build (AddressSanitizer, core)" bash -c "cmake --preset asan -DFM_CORE_ONLY=ON && cmake --build --preset asan -j $(nproc)"
-  stage "tests (AddressSanitizer)" run_tests asan -LE e2e
-fi
+case $sanitizers in
+  threads)
+    stage "build (ThreadSanitizer, threads)" build_threaded
+    stage "tests (ThreadSanitizer)" run_tests tsan -R "$threaded_pattern"
+    ;;
+  all)
+    stage "build (ThreadSanitizer, core)" configure_and_build tsan
+    stage "tests (ThreadSanitizer)" run_tests tsan -LE e2e
+    stage "build (AddressSanitizer, core)" configure_and_build asan -DFM_CORE_ONLY=ON
+    stage "tests (AddressSanitizer)" run_tests asan -LE e2e
+    ;;
+esac
 printf '\nDurations so far:\n%s' "$durations"
 # Last, so that its summary closes the output.
 stage "end-to-end tests" run_tests release -L e2e
