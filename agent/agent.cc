@@ -36,6 +36,7 @@ namespace fleetmark::agent {
 namespace {
 
 constexpr size_t kMaxConcurrentRuns = 16;
+constexpr size_t kHttpThreads = 2;  // a scraper and a probe
 constexpr absl::Duration kProgressInterval = absl::Milliseconds(250);
 
 // The launcher is installed beside the agent.
@@ -346,7 +347,7 @@ absl::Status Agent::OpenData() {
 absl::Status Agent::Serve() {
   Parts& p = *parts_;
   if (!config_.http.host.empty()) {
-    p.http = std::make_unique<HttpServer>();
+    p.http = std::make_unique<HttpServer>(kHttpThreads);
     ServeAgentHttp(p.metrics, *p.http);
     FM_RETURN_IF_ERROR(p.http->Start(config_.http.host, config_.http.port).status());
   }

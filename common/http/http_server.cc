@@ -14,7 +14,6 @@
 namespace fleetmark {
 namespace {
 
-constexpr size_t kConnections = 32;
 constexpr size_t kMaxBodyBytes = 1024 * 1024;
 constexpr time_t kTimeoutSeconds = 10;
 
@@ -121,9 +120,9 @@ struct HttpServer::Impl {
   std::thread thread;
 };
 
-HttpServer::HttpServer() : impl_(std::make_unique<Impl>()) {
+HttpServer::HttpServer(size_t threads) : impl_(std::make_unique<Impl>()) {
   httplib::Server& server = impl_->server;
-  server.new_task_queue = [] { return new httplib::ThreadPool(kConnections); };
+  server.new_task_queue = [threads] { return new httplib::ThreadPool(threads); };
   server.set_payload_max_length(kMaxBodyBytes);
   server.set_read_timeout(kTimeoutSeconds);
   server.set_write_timeout(kTimeoutSeconds);

@@ -1,13 +1,14 @@
 // A small HTTP/1.1 server for the JSON interface, the dashboard's files and /metrics.
 //
-// Limits: 32 connections at once (one thread each, made when needed), 1 MiB of request body, 10 s to send
-// a request or to take an answer. More than that belongs behind a reverse proxy.
+// Limits: as many connections at once as it has threads, the others wait; 1 MiB of request body; 10 s to
+// send a request or to take an answer. More than that belongs behind a reverse proxy.
 //
 // Thread-safety: handlers run in the server's threads, several at once. Ownership: the server owns its
 // handlers and threads; Stop ends them.
 #ifndef FLEETMARK_COMMON_HTTP_HTTP_SERVER_H_
 #define FLEETMARK_COMMON_HTTP_HTTP_SERVER_H_
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -45,7 +46,8 @@ using HttpHandler = std::function<absl::StatusOr<HttpResponse>(const HttpRequest
 
 class HttpServer {
  public:
-  HttpServer();
+  // `threads` serve connections; they are all made by Start.
+  explicit HttpServer(size_t threads = 32);
   ~HttpServer();
 
   // Before Start. `pattern` is a regular expression of a whole path; see ExactPath.
