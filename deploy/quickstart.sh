@@ -205,7 +205,8 @@ build() {
 
 fleetmark() { "$bin/fleetmark" --collector "127.0.0.1:$grpc_port" "$@"; }
 
-node_is_connected() { fleetmark -o json nodes "$node" | grep -q NODE_STATE_CONNECTED; }
+# Not by a pipe into grep -q, which ends the writer early and so, under pipefail, fails when it finds the text.
+node_is_connected() { [[ $(fleetmark -o json nodes "$node") == *NODE_STATE_CONNECTED* ]]; }
 
 start() {
   step "Starting a collector and an agent in $data"
@@ -284,7 +285,7 @@ slowdown() {
   fi
   load_ports
   step "16 runs of gemm with the machine as it is"
-  for i in $(seq 16); do fleetmark run "$node" gemm | tail -n 1; done
+  for i in $(seq 16); do fleetmark run "$node" gemm 2>/dev/null | tail -n 1; done
   step "6 runs with two busy processes on each core"
   for i in $(seq $((2 * $(nproc)))); do
     bash -c 'while :; do :; done' &
@@ -292,7 +293,7 @@ slowdown() {
   done
   # shellcheck disable=SC2064  # the list as it is now
   trap "kill ${burners[*]}" EXIT
-  for i in $(seq 6); do fleetmark run "$node" gemm | tail -n 1; done
+  for i in $(seq 6); do fleetmark run "$node" gemm 2>/dev/null | tail -n 1; done
   kill "${burners[@]}"
   trap - EXIT
   step "What was found"

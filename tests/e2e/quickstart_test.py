@@ -1,0 +1,45 @@
+"""The quick start as a new user runs it: start, start again, stop, start on the same data."""
+
+import re
+import subprocess
+import unittest
+
+from harness import SOURCE, EndToEndTest
+
+BENCHMARKS = ("mem_bandwidth", "gemm", "mem_latency", "disk", "net_loopback")
+
+
+class QuickstartTest(EndToEndTest):
+    def quickstart(self, *args):
+        done = subprocess.run([str(SOURCE / "deploy/quickstart.sh"), "--data", str(self.folder / "data"), *args],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600)
+        return done.returncode, done.stdout + done.stderr
+
+    def assert_measured(self, output):
+        for benchmark in BENCHMARKS:
+            self.assertRegex(output, rf"(?m)^ *\d+ +\S+ +{benchmark} ", output[-3000:])
+
+    def test_start_stop_and_start_again(self):
+        self.addCleanup(self.quickstart, "--stop")
+        status, output = self.quickstart()
+        self.assertEqual(status, 0, output[-3000:])
+        self.assert_measured(output)
+        first = re.search(r"Dashboard +(\S+)", output).group(1)
+
+        status, output = self.quickstart("--status")
+        self.assertEqual(status, 0, output)
+
+        status, output = self.quickstart("--stop")
+        self.assertEqual(status, 0, output)
+        self.assertEqual(self.quickstart("--status")[0], 3)
+
+        # On the same data: both come up again, and the series go on.
+        status, output = self.quickstart()
+        self.assertEqual(status, 0, output[-3000:])
+        self.assert_measured(output)
+        self.assertIn(first, output)
+        self.assertRegex(output, r"triad .* 2  ")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
