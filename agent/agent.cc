@@ -36,7 +36,7 @@ namespace fleetmark::agent {
 namespace {
 
 constexpr size_t kMaxConcurrentRuns = 16;
-constexpr size_t kHttpThreads = 2;  // a scraper and a probe
+constexpr size_t kHttpThreads = 4;  // scrapers and a probe
 constexpr absl::Duration kProgressInterval = absl::Milliseconds(250);
 
 // The launcher is installed beside the agent.
@@ -81,6 +81,13 @@ v1::AgentMessage ProgressMessage(const std::string& request_id, v1::RunProgress:
 struct Agent::Parts {
   explicit Parts(const AgentConfig& c) : config(c), clock(RealClock()) {}
 
+  // The steps of a start. A part's callbacks may use any other part, as nothing runs before Serve.
+  absl::Status MakeFolders();
+  absl::Status MakeSpool();
+  void MakeFactWatcher();
+  void MakeScheduler();
+  absl::Status MakeUploader();
+
   // What the callbacks of the parts do; each is named for what happened.
   void OnStart(const Scheduler::Start& start);
   void OnRefused(const std::string& request_id, const std::string& why);
@@ -94,6 +101,11 @@ struct Agent::Parts {
                CancelToken& cancel);
   void Record(v1::Run run);
   bool Append(v1::Record record, Spool::Kind kind);
+  // The collector's clock, as far as its Welcome tells.
+  absl::Time CollectorTime() {
+    MutexLock lock(mu);
+    return clock.Now() + collector_ahead;
+  }
   std::shared_ptr<const BenchmarkSet> Benchmarks() {
     MutexLock lock(mu);
     return benchmarks;
@@ -117,6 +129,7 @@ struct Agent::Parts {
 
   Mutex mu;
   std::shared_ptr<const BenchmarkSet> benchmarks ABSL_GUARDED_BY(mu);
+  absl::Duration collector_ahead ABSL_GUARDED_BY(mu);
   bool benchmarks_told ABSL_GUARDED_BY(mu) = false;  // to the collector, since they changed
 };
 
@@ -208,8 +221,13 @@ void Agent::Parts::OnRunNow(const v1::RunNow& request) {
       request.trigger() == v1::TRIGGER_UNSPECIFIED ? v1::TRIGGER_MANUAL : request.trigger();
   // Said first: the run may begin before RunNow returns.
   uploader->Send(ProgressMessage(request.request_id(), v1::RunProgress::STATE_QUEUED, "", 0, ""));
-  const absl::Status status = scheduler->RunNow(
-      {request.request_id(), request.benchmark(), trigger, absl::Seconds(request.expires_seconds())});
+  // An agent that was frozen, or a slow network, must not start what was asked long ago.
+  absl::Duration left = absl::Seconds(request.expires_seconds());
+  if (request.sent_unix_ns() != 0) left -= CollectorTime() - absl::FromUnixNanos(request.sent_unix_ns());
+  if (left <= absl::ZeroDuration()) {
+    return OnRefused(request.request_id(), "the request expired before it reached the node");
+  }
+  const absl::Status status = scheduler->RunNow({request.request_id(), request.benchmark(), trigger, left});
   if (!status.ok()) OnRefused(request.request_id(), Message(status));
 }
 
@@ -289,57 +307,75 @@ Agent::Agent(AgentConfig config, std::shared_ptr<const BenchmarkSet> benchmarks)
 
 Agent::~Agent() { Stop(); }
 
+absl::Status Agent::Parts::MakeFolders() {
+  FM_RETURN_IF_ERROR(fleetmark::MakeFolders(config.data_dir, 0755));
+  runs_folder = absl::StrCat(config.data_dir, "/runs");
+  // Folders of runs that an earlier agent did not live to end.
+  FM_RETURN_IF_ERROR(RemoveTree(runs_folder));
+  return fleetmark::MakeFolders(runs_folder, 0755);
+}
+
+absl::Status Agent::Parts::MakeSpool() {
+  Spool::Options options;
+  options.folder = config.data_dir;
+  options.node = config.node_name;
+  options.max_bytes = static_cast<uint64_t>(config.spool_max_bytes);
+  options.max_age = config.spool_max_age;
+  FM_ASSIGN_OR_RETURN(spool, Spool::Open(options, clock));
+  return absl::OkStatus();
+}
+
+void Agent::Parts::MakeFactWatcher() {
+  FactWatcher::Options options;
+  options.folder = config.data_dir;
+  options.node = config.node_name;
+  options.interval = config.facts_interval;
+  options.collect = [] { return CollectFacts(); };
+  options.on_change = [this](const auto& now, const auto& events) { return OnFacts(now, events); };
+  facts = std::make_unique<FactWatcher>(std::move(options), clock);
+}
+
+void Agent::Parts::MakeScheduler() {
+  Scheduler::Callbacks callbacks;
+  callbacks.start = [this](const Scheduler::Start& start) { OnStart(start); };
+  callbacks.refused = [this](const Scheduler::Request& request, const std::string& why) {
+    OnRefused(request.request_id, why);
+  };
+  scheduler = std::make_unique<Scheduler>(Benchmarks()->Jobs(), std::move(callbacks), clock);
+}
+
+absl::Status Agent::Parts::MakeUploader() {
+  GrpcUploadConnector::Options connection;
+  FM_ASSIGN_OR_RETURN(connection.credentials, MakeChannelCredentials(config.tls));
+  connection.agent_version = FM_VERSION;
+  connector = std::make_unique<GrpcUploadConnector>(std::move(connection));
+
+  Uploader::Options options;
+  options.collectors = config.collectors;
+  options.seed = StableHash64(config.node_name);
+  Uploader::Callbacks callbacks;
+  callbacks.make_hello = [this] { return MakeHello(); };
+  callbacks.make_heartbeat = [this] { return MakeHeartbeat(); };
+  callbacks.on_run_now = [this](const v1::RunNow& request) { OnRunNow(request); };
+  callbacks.on_connected = [this](const v1::Welcome& welcome) {
+    MutexLock lock(mu);
+    collector_ahead = absl::FromUnixNanos(welcome.time_unix_ns()) - clock.Now();
+  };
+  callbacks.on_cancel = [this](const v1::Cancel& cancel) { OnCancel(cancel); };
+  uploader = std::make_unique<Uploader>(std::move(options), std::move(callbacks), *spool, *connector, clock);
+  return absl::OkStatus();
+}
+
 absl::Status Agent::OpenData() {
   Parts& p = *parts_;
   FM_ASSIGN_OR_RETURN(p.user, FindUser(config_.plugin_user));
-  FM_RETURN_IF_ERROR(MakeFolders(config_.data_dir, 0755));
-  p.runs_folder = absl::StrCat(config_.data_dir, "/runs");
-  // Folders of runs that an earlier agent did not live to end.
-  FM_RETURN_IF_ERROR(RemoveTree(p.runs_folder));
-  FM_RETURN_IF_ERROR(MakeFolders(p.runs_folder, 0755));
-
-  Spool::Options spool;
-  spool.folder = config_.data_dir;
-  spool.node = config_.node_name;
-  spool.max_bytes = static_cast<uint64_t>(config_.spool_max_bytes);
-  spool.max_age = config_.spool_max_age;
-  FM_ASSIGN_OR_RETURN(p.spool, Spool::Open(spool, p.clock));
-
+  FM_RETURN_IF_ERROR(p.MakeFolders());
+  FM_RETURN_IF_ERROR(p.MakeSpool());
   p.runner = std::make_unique<ProcessRunner>(ProcessRunner::Options{LauncherPath()}, p.clock);
   p.pool = std::make_unique<RunPool>(kMaxConcurrentRuns);
-
-  FactWatcher::Options facts;
-  facts.folder = config_.data_dir;
-  facts.node = config_.node_name;
-  facts.interval = config_.facts_interval;
-  facts.collect = [] { return CollectFacts(); };
-  facts.on_change = [&p](const auto& now, const auto& events) { return p.OnFacts(now, events); };
-  p.facts = std::make_unique<FactWatcher>(std::move(facts), p.clock);
-
-  Scheduler::Callbacks schedule;
-  schedule.start = [&p](const Scheduler::Start& start) { p.OnStart(start); };
-  schedule.refused = [&p](const Scheduler::Request& request, const std::string& why) {
-    p.OnRefused(request.request_id, why);
-  };
-  p.scheduler = std::make_unique<Scheduler>(p.Benchmarks()->Jobs(), std::move(schedule), p.clock);
-
-  FM_ASSIGN_OR_RETURN(auto credentials, MakeChannelCredentials(config_.tls));
-  GrpcUploadConnector::Options connector;
-  connector.credentials = std::move(credentials);
-  connector.agent_version = FM_VERSION;
-  p.connector = std::make_unique<GrpcUploadConnector>(std::move(connector));
-
-  Uploader::Options upload;
-  upload.collectors = config_.collectors;
-  upload.seed = StableHash64(config_.node_name);
-  Uploader::Callbacks callbacks;
-  callbacks.make_hello = [&p] { return p.MakeHello(); };
-  callbacks.make_heartbeat = [&p] { return p.MakeHeartbeat(); };
-  callbacks.on_run_now = [&p](const v1::RunNow& request) { p.OnRunNow(request); };
-  callbacks.on_cancel = [&p](const v1::Cancel& cancel) { p.OnCancel(cancel); };
-  p.uploader =
-      std::make_unique<Uploader>(std::move(upload), std::move(callbacks), *p.spool, *p.connector, p.clock);
-
+  p.MakeFactWatcher();
+  p.MakeScheduler();
+  FM_RETURN_IF_ERROR(p.MakeUploader());
   p.counters = std::make_unique<AgentMetrics>(p.metrics, *p.spool, *p.uploader);
   return absl::OkStatus();
 }

@@ -35,8 +35,9 @@ namespace {
 
 constexpr auto kGrpcDrain = std::chrono::seconds(5);
 
-// A client that pings more often than this is sent away; agents ping once a minute.
+// A client that pings more often than this is sent away; agents ping after 45 s of silence.
 constexpr int kMinPingMs = 20'000;
+constexpr int kKeepaliveMs = 120'000;  // the collector's own pings, to notice agents that vanished
 
 ReferenceRule ToRule(const ReferenceConfig& config) {
   return {config.node, config.node_labels, config.benchmark, config.metric, config.labels, config.reference};
@@ -62,6 +63,15 @@ void LogFinding(const v1::Finding& finding) {
 
 // In the order of construction; destroyed in reverse.
 struct Collector::Parts {
+  // The steps of a start, in this order; nothing runs before Serve but the committer, which has no work.
+  absl::Status MakeStore(const CollectorConfig& config);
+  absl::Status MakeDetection(const CollectorConfig& config);
+  void MakeIngest();
+  void MakeQuery();
+  absl::Status ServeHttp(const CollectorConfig& config);
+  absl::Status ServeGrpc(const CollectorConfig& config);
+  std::vector<std::string> Problems() const;
+
   Metrics metrics;
   std::unique_ptr<Store> store;
   IngestMetrics ingest_metrics{metrics};
@@ -82,91 +92,109 @@ Collector::Collector(CollectorConfig config)
 
 Collector::~Collector() { Stop(); }
 
-absl::Status Collector::OpenStore() {
-  Parts& p = *parts_;
-  FM_RETURN_IF_ERROR(MakeFolders(config_.data_dir, 0750));
-  Store::Options store;
-  store.folder = config_.data_dir;
-  store.max_series = config_.max_series;
-  store.cache_bytes = static_cast<uint64_t>(config_.cache_bytes);
-  store.write_buffer_bytes = static_cast<uint64_t>(config_.write_buffer_bytes);
-  store.reserve_bytes = static_cast<uint64_t>(config_.reserve_bytes);
-  FM_ASSIGN_OR_RETURN(p.store, Store::Open(store));
+absl::Status Collector::Parts::MakeStore(const CollectorConfig& config) {
+  FM_RETURN_IF_ERROR(MakeFolders(config.data_dir, 0750));
+  Store::Options options;
+  options.folder = config.data_dir;
+  options.max_series = config.max_series;
+  options.cache_bytes = static_cast<uint64_t>(config.cache_bytes);
+  options.write_buffer_bytes = static_cast<uint64_t>(config.write_buffer_bytes);
+  options.reserve_bytes = static_cast<uint64_t>(config.reserve_bytes);
+  FM_ASSIGN_OR_RETURN(store, Store::Open(options));
+  return absl::OkStatus();
+}
 
-  DetectionLoop::Options detection;
-  detection.store = p.store.get();
-  detection.clock = &RealClock();
-  detection.metrics = &p.metrics;
-  detection.detectors = {std::make_shared<ChangeDetector>()};
-  FM_ASSIGN_OR_RETURN(detection.references, MakeRules(config_.references));
-  detection.on_finding = LogFinding;
-  p.detection = std::make_unique<DetectionLoop>(std::move(detection));
+absl::Status Collector::Parts::MakeDetection(const CollectorConfig& config) {
+  DetectionLoop::Options options;
+  options.store = store.get();
+  options.clock = &RealClock();
+  options.metrics = &metrics;
+  options.detectors = {std::make_shared<ChangeDetector>()};
+  FM_ASSIGN_OR_RETURN(options.references, MakeRules(config.references));
+  options.on_finding = LogFinding;
+  detection = std::make_unique<DetectionLoop>(std::move(options));
+  return absl::OkStatus();
+}
 
-  p.committer = std::make_unique<Committer>(
-      Committer::Options{}, [&p](absl::Span<const SenderRecords> batch) { return p.store->Commit(batch); },
-      [&p](const CommitResult&) { p.detection->Notify(); }, RealClock(), p.ingest_metrics);
+void Collector::Parts::MakeIngest() {
+  committer = std::make_unique<Committer>(
+      Committer::Options{}, [this](absl::Span<const SenderRecords> batch) { return store->Commit(batch); },
+      [this](const CommitResult&) { detection->Notify(); }, RealClock(), ingest_metrics);
+  IngestService::Options options;
+  options.collector_version = FM_VERSION;
+  ingest = std::make_unique<IngestService>(std::move(options), *store, *committer, sessions, ingest_metrics,
+                                           RealClock());
+}
 
-  IngestService::Options ingest;
-  ingest.collector_version = FM_VERSION;
-  p.ingest = std::make_unique<IngestService>(std::move(ingest), *p.store, *p.committer, p.sessions,
-                                             p.ingest_metrics, RealClock());
+std::vector<std::string> Collector::Parts::Problems() const {
+  std::vector<std::string> problems = detection->Problems();
+  if (const absl::Status health = store->Health(); !health.ok()) problems.push_back(Message(health));
+  return problems;
+}
 
-  QueryApi::Options query;
-  query.store = p.store.get();
-  query.clock = &RealClock();
-  query.version = FM_VERSION;
-  query.callbacks.fill_live = [&p](v1::Node* node) { p.sessions.FillLive(node); };
-  query.callbacks.nodes_connected = [&p] { return static_cast<uint64_t>(p.sessions.connected()); };
-  query.callbacks.problems = [&p] {
-    std::vector<std::string> problems = p.detection->Problems();
-    if (const absl::Status health = p.store->Health(); !health.ok()) problems.push_back(Message(health));
-    return problems;
-  };
-  query.callbacks.run_now = [&p](const v1::RunNowRequest& request,
-                                 RunFollower follower) -> absl::StatusOr<std::string> {
+void Collector::Parts::MakeQuery() {
+  QueryApi::Options options;
+  options.store = store.get();
+  options.clock = &RealClock();
+  options.version = FM_VERSION;
+  QueryCallbacks& live = options.callbacks;
+  live.fill_live = [this](v1::Node* node) { sessions.FillLive(node); };
+  live.nodes_connected = [this] { return static_cast<uint64_t>(sessions.connected()); };
+  live.problems = [this] { return Problems(); };
+  live.run_now = [this](const v1::RunNowRequest& request,
+                        RunFollower follower) -> absl::StatusOr<std::string> {
     // A node that was never seen is told apart from one that is away.
-    FM_RETURN_IF_ERROR(p.store->GetNode(request.node()).status());
-    return p.sessions.RunNow(request, v1::TRIGGER_MANUAL,
-                             {std::move(follower.on_progress), std::move(follower.on_end)});
+    FM_RETURN_IF_ERROR(store->GetNode(request.node()).status());
+    return sessions.RunNow(request, v1::TRIGGER_MANUAL,
+                           {std::move(follower.on_progress), std::move(follower.on_end)});
   };
-  query.callbacks.unfollow = [&p](const std::string& request_id) { p.sessions.Unfollow(request_id); };
-  query.callbacks.cancel_run = [&p](const v1::CancelRunRequest& request) {
-    return p.sessions.CancelRun(request);
-  };
-  p.query = std::make_unique<QueryApi>(std::move(query));
-  p.query_service = std::make_unique<QueryService>(QueryService::Options{.api = p.query.get()});
+  live.unfollow = [this](const std::string& request_id) { sessions.Unfollow(request_id); };
+  live.cancel_run = [this](const v1::CancelRunRequest& request) { return sessions.CancelRun(request); };
+  query = std::make_unique<QueryApi>(std::move(options));
+  query_service = std::make_unique<QueryService>(QueryService::Options{.api = query.get()});
+}
+
+absl::Status Collector::Parts::ServeHttp(const CollectorConfig& config) {
+  if (config.http.host.empty()) return absl::OkStatus();
+  http = std::make_unique<HttpServer>();
+  routes = std::make_unique<HttpRoutes>(
+      HttpRoutes::Options{.api = query.get(), .metrics = &metrics, .clock = &RealClock()});
+  routes->Register(*http);
+  if (!config.web_dir.empty()) FM_RETURN_IF_ERROR(ServeFolder(config.web_dir, *http));
+  return http->Start(config.http.host, config.http.port).status();
+}
+
+absl::Status Collector::Parts::ServeGrpc(const CollectorConfig& config) {
+  FM_ASSIGN_OR_RETURN(auto credentials, MakeServerCredentials(config.tls));
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort(config.grpc.ToString(), credentials, &port);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMinPingMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.SetMaxReceiveMessageSize(static_cast<int>(limits::kMessageBytes));
+  builder.RegisterService(ingest->service());
+  builder.RegisterService(query_service->service());
+  grpc = builder.BuildAndStart();
+  if (grpc != nullptr && port != 0) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("gRPC: can't listen on ", config.grpc.ToString(),
+                                             ": the address is in use or not this machine's"));
+}
+
+absl::Status Collector::OpenStore() {
+  FM_RETURN_IF_ERROR(parts_->MakeStore(config_));
+  FM_RETURN_IF_ERROR(parts_->MakeDetection(config_));
+  parts_->MakeIngest();
+  parts_->MakeQuery();
   return absl::OkStatus();
 }
 
 absl::Status Collector::Serve() {
-  Parts& p = *parts_;
-  if (!config_.http.host.empty()) {
-    p.http = std::make_unique<HttpServer>();
-    p.routes = std::make_unique<HttpRoutes>(
-        HttpRoutes::Options{.api = p.query.get(), .metrics = &p.metrics, .clock = &RealClock()});
-    p.routes->Register(*p.http);
-    if (!config_.web_dir.empty()) FM_RETURN_IF_ERROR(ServeFolder(config_.web_dir, *p.http));
-    FM_RETURN_IF_ERROR(p.http->Start(config_.http.host, config_.http.port).status());
-  }
-
-  FM_ASSIGN_OR_RETURN(auto credentials, MakeServerCredentials(config_.tls));
-  grpc::ServerBuilder builder;
-  int port = 0;
-  builder.AddListeningPort(config_.grpc.ToString(), credentials, &port);
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMinPingMs);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 120'000);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  builder.SetMaxReceiveMessageSize(static_cast<int>(limits::kMessageBytes));
-  builder.RegisterService(p.ingest->service());
-  builder.RegisterService(p.query_service->service());
-  p.grpc = builder.BuildAndStart();
-  if (p.grpc == nullptr || port == 0) {
-    return absl::UnavailableError(absl::StrCat("gRPC: can't listen on ", config_.grpc.ToString(),
-                                               ": the address is in use or not this machine's"));
-  }
-  p.detection->Start();
-  LogInfo("collector serves", {{"grpc", absl::StrCat(config_.grpc.host, ":", port)},
+  FM_RETURN_IF_ERROR(parts_->ServeHttp(config_));
+  FM_RETURN_IF_ERROR(parts_->ServeGrpc(config_));
+  parts_->detection->Start();
+  LogInfo("collector serves", {{"grpc", config_.grpc.ToString()},
                                {"http", config_.http.host.empty() ? "none" : config_.http.ToString()},
                                {"data_dir", config_.data_dir},
                                {"version", FM_VERSION}});

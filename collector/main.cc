@@ -25,7 +25,10 @@ int main(int argc, char** argv) {
 
   Collector collector(*config);
   if (const absl::Status status = collector.OpenStore(); !status.ok()) return Fail(status, kExitData);
-  if (const absl::Status status = collector.Serve(); !status.ok()) return Fail(status, kExitAddress);
+  if (const absl::Status status = collector.Serve(); !status.ok()) {
+    // What is not found is the page's folder, which the configuration names.
+    return Fail(status, absl::IsNotFound(status) ? kExitConfig : kExitAddress);
+  }
   ServeUntilStopped(
       [&flags] {
         const absl::Status status = collector::LoadCollectorConfig(flags.config).status();

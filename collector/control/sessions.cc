@@ -119,6 +119,7 @@ absl::StatusOr<std::string> Sessions::RunNow(const v1::RunNowRequest& request, v
   run.set_trigger(trigger);
   run.set_asked_by(request.asked_by());
   run.set_expires_seconds(request.expires_seconds() > 0 ? request.expires_seconds() : kDefaultExpiresSeconds);
+  run.set_sent_unix_ns(absl::ToUnixNanos(clock_.Now()));
   if (link->send(message)) return request_id;
   MutexLock lock(mu_);
   // Gone already if the session has ended meanwhile: then the follower was told.

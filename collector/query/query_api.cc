@@ -24,6 +24,7 @@ constexpr uint32_t kDefaultSamples = 10'000;
 constexpr uint32_t kMaxSamples = 100'000;
 constexpr size_t kMaxTokenBytes = 2048;
 constexpr size_t kAnswerBytes = limits::kMessageBytes - 256 * 1024;
+constexpr absl::Duration kMaxEventAhead = absl::Hours(24 * 366);  // maintenance is planned ahead
 constexpr double kDefaultExpirySeconds = 60;
 constexpr double kMaxExpirySeconds = 24 * 3600;
 
@@ -253,6 +254,9 @@ absl::StatusOr<v1::AddEventResponse> QueryApi::AddEvent(const v1::AddEventReques
   const absl::Time now = options_.clock->Now();
   if (event.message().empty()) return absl::InvalidArgumentError("event.message: must be set");
   if (event.time_unix_ns() == 0) event.set_time_unix_ns(absl::ToUnixNanos(now));
+  if (absl::FromUnixNanos(event.time_unix_ns()) > now + kMaxEventAhead) {
+    return absl::InvalidArgumentError("event.time_unix_ns: must not be more than a year ahead");
+  }
   event.set_event_id(NewUlid(now));
   FM_RETURN_IF_ERROR(Annotate(CheckEvent(event), "event"));
   FM_RETURN_IF_ERROR(options_.store->PutEvent(event));

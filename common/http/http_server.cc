@@ -10,12 +10,14 @@
 #include "absl/strings/str_cat.h"
 
 #include "common/base/status.h"
+#include "common/model/labels.h"
 
 namespace fleetmark {
 namespace {
 
 constexpr size_t kMaxBodyBytes = 1024 * 1024;
 constexpr time_t kTimeoutSeconds = 10;
+constexpr time_t kKeepAliveSeconds = 1;
 
 int HttpStatus(absl::StatusCode code) {
   switch (code) {
@@ -49,7 +51,8 @@ int HttpStatus(absl::StatusCode code) {
 
 std::string JsonEscape(const std::string& text) {
   std::string out;
-  for (char c : text) {
+  bool repaired = false;
+  for (char c : RepairUtf8(text, &repaired)) {
     const auto u = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\') {
       out.push_back('\\');
@@ -126,7 +129,21 @@ HttpServer::HttpServer(size_t threads) : impl_(std::make_unique<Impl>()) {
   server.set_payload_max_length(kMaxBodyBytes);
   server.set_read_timeout(kTimeoutSeconds);
   server.set_write_timeout(kTimeoutSeconds);
-  server.set_keep_alive_timeout(kTimeoutSeconds);
+  // Short, since an idle connection holds a thread: a probe must not wait for scrapers that keep theirs open.
+  server.set_keep_alive_timeout(kKeepAliveSeconds);
+  // Without this a body of unknown length would be read until the client closes.
+  server.set_pre_routing_handler([](const httplib::Request& request, httplib::Response& response) {
+    const bool has_body = request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
+    if (!has_body || request.has_header("Content-Length") || request.has_header("Transfer-Encoding")) {
+      return httplib::Server::HandlerResponse::Unhandled;
+    }
+    response.set_content(
+        ErrorResponse(absl::InvalidArgumentError("a Content-Length is needed, 0 for no body")).body,
+        "application/json");
+    response.status = 411;
+    response.set_header("Connection", "close");
+    return httplib::Server::HandlerResponse::Handled;
+  });
   server.set_tcp_nodelay(true);
   // httplib sets SO_REUSEPORT by default, with which two collectors would share a port in silence.
   server.set_socket_options([](socket_t socket) {

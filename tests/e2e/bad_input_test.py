@@ -101,6 +101,12 @@ class BadInputTest(EndToEndTest):
         status, lines = self.run_program("fleetmark-collector", "--config", other)
         self.assertEqual(status, 4, lines)
 
+    def test_folder_of_the_page_is_missing(self):
+        collector = Collector(self.folder / "c", extra=f"web_dir: {self.folder}/none\n")
+        status, lines = self.run_program("fleetmark-collector", "--config", collector.config)
+        self.assertEqual((status, len(lines)), (3, 1), lines)
+        self.assertIn(f"{self.folder}/none", lines[0])
+
     def test_port_in_use(self):
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))

@@ -3,9 +3,12 @@
 import collections
 import json
 import random
+import signal
+import subprocess
+import time
 import unittest
 
-from harness import Agent, EndToEndTest, Proxy, cli, wait_for
+from harness import BIN, Agent, EndToEndTest, Proxy, cli, wait_for
 
 TICKS = [{"name": "tick", "plugin": "tick", "schedule": "every 1s"},
          {"name": "tock", "plugin": "tick", "params": {"value": 50}, "schedule": "every 1s"}]
@@ -119,6 +122,24 @@ class FlowTest(EndToEndTest):
         self.assertNotEqual(cli(collector, "run", "node-0", "nope", check=False).returncode, 0)
         self.assertIn("fleetmark_agent_runs_total", agent.metrics())
         self.assertIn("fleetmark_ingest_runs_total", collector.http("/metrics", parse=False))
+
+    def test_a_request_that_expired_on_the_way_does_not_start(self):
+        collector = self.collector()
+        agent = self.agent("node-0", [f"127.0.0.1:{collector.grpc_port}"],
+                           [{"name": "tick", "plugin": "tick", "schedule": "0 0 1 1 *"}]).start()
+        wait_for("connected", lambda: any(n["state"] == "NODE_STATE_CONNECTED" for n in collector.all("nodes", "nodes")))
+        agent.process.popen.send_signal(signal.SIGSTOP)
+        asked = subprocess.Popen([str(BIN / "fleetmark"), "--collector", f"127.0.0.1:{collector.grpc_port}", "run",
+                                  "node-0", "tick", "--expires", "2s"], stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.addCleanup(asked.stdout.close)
+        expired = time.monotonic() + 3
+        wait_for("the request has expired", lambda: time.monotonic() > expired)
+        agent.process.popen.send_signal(signal.SIGCONT)
+        output, _ = asked.communicate(timeout=30)
+        self.assertEqual(asked.returncode, 5, output)
+        self.assertIn("expired", output)
+        self.assertEqual(self.stored_runs(collector), [])
 
     def test_reload_adds_a_benchmark(self):
         collector = self.collector()

@@ -1,6 +1,9 @@
 #include "common/http/http_server.h"
 
+#include <arpa/inet.h>
 #include <httplib.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "gtest/gtest.h"
 
@@ -53,6 +56,31 @@ TEST(HttpServer, AnAddressInUseIsAnError) {
   const absl::Status status = second.Start("127.0.0.1", port).status();
   EXPECT_FALSE(status.ok());
   EXPECT_NE(status.message().find("Address already in use"), absl::string_view::npos) << status;
+}
+
+// As `curl -X POST` without data does.
+TEST(HttpServer, APostWithoutALengthIsRefusedAtOnce) {
+  HttpServer server;
+  server.Handle("POST", "/x",
+                [](const HttpRequest&) -> absl::StatusOr<HttpResponse> { return HttpResponse{}; });
+  const int port = server.Start("127.0.0.1", 0).value();
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  const std::string request = "POST /x HTTP/1.1\r\nHost: a\r\n\r\n";
+  ASSERT_EQ(send(fd, request.data(), request.size(), 0), static_cast<ssize_t>(request.size()));
+  char answer[64] = "";
+  ASSERT_GT(recv(fd, answer, sizeof answer - 1, 0), 0);
+  EXPECT_EQ(std::string(answer).substr(0, 12), "HTTP/1.1 411");
+  close(fd);
+}
+
+TEST(HttpServer, ErrorsAreJsonWhateverBytesTheyQuote) {
+  const std::string body = ErrorResponse(absl::InvalidArgumentError("not a time: \xff")).body;
+  EXPECT_NE(body.find("not a time: \xEF\xBF\xBD"), std::string::npos) << body;
 }
 
 TEST(HttpServer, ABodyAboveTheBoundIsRefused) {
