@@ -1,7 +1,8 @@
 // A small HTTP/1.1 server for the JSON interface, the dashboard's files and /metrics.
 //
 // Limits: as many connections at once as it has threads, the others wait; 1 MiB of request body; 10 s to
-// send a request or to take an answer; 1 s of idleness between requests. More than that belongs behind a reverse proxy.
+// send a request or to take an answer; 1 s of idleness between requests. More than that belongs behind a
+// reverse proxy.
 //
 // Thread-safety: handlers run in the server's threads, several at once. Ownership: the server owns its
 // handlers and threads; Stop ends them.

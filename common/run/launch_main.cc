@@ -78,7 +78,12 @@ pid_t StartPlugin(const LaunchOptions& options) {
     n = read(failure_pipe[0], &failure, sizeof failure);
   } while (n < 0 && errno == EINTR);
   close(failure_pipe[0]);
-  if (n == sizeof failure) FailToStart(failure.step, failure.error_number);
+  if (n == sizeof failure) {
+    // It is on its way out; nothing of the run may be left when the launcher is gone.
+    while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    FailToStart(failure.step, failure.error_number);
+  }
   return pid;
 }
 
