@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 #include "common/base/file.h"
@@ -17,10 +18,24 @@
 namespace fleetmark::agent {
 namespace {
 
+bool IsGpuName(const std::string& text) {
+  return absl::StartsWith(text, "gpu") && text.size() > 3 && text.size() <= 6 &&
+         text.find_first_not_of("0123456789", 3) == std::string::npos;
+}
+
 std::string HostName() {
   char name[256] = "";
   gethostname(name, sizeof name - 1);
   return name;
+}
+
+// gpu0, gpu3, …
+void ReadDevices(YamlValue list, v1::Benchmark& b) {
+  for (YamlValue& item : list.Items()) {
+    const std::string device = item.String();
+    if (!IsGpuName(device)) item.Fault("is no GPU's name, such as gpu0");
+    b.add_devices(device);
+  }
 }
 
 BenchmarkConfig ReadBenchmark(YamlValue item, const std::string& suite) {
@@ -43,6 +58,8 @@ BenchmarkConfig ReadBenchmark(YamlValue item, const std::string& suite) {
   b.set_splay_seconds(absl::ToDoubleSeconds(item.Key("splay").Duration(absl::ZeroDuration())));
   b.set_plugin_digest(item.Key("plugin_digest").String());
   b.set_enabled(item.Key("enabled").Bool(true));
+  ReadDevices(item.Key("devices"), b);
+  b.set_lease(item.Key("lease").Bool(false));
   b.set_suite(suite);
   item.NoOtherKeys();
   return out;

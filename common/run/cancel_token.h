@@ -14,6 +14,13 @@
 
 namespace fleetmark {
 
+// Who wants the run to end.
+enum class CancelCause {
+  kRequest,   // a person
+  kShutdown,  // the agent stops
+  kGate,      // the node's users need it: it must be gone within a second
+};
+
 class CancelToken {
  public:
   CancelToken() = default;
@@ -21,10 +28,11 @@ class CancelToken {
   CancelToken& operator=(const CancelToken&) = delete;
 
   // The first reason stays.
-  void Cancel(std::string_view reason) {
+  void Cancel(std::string_view reason, CancelCause cause = CancelCause::kRequest) {
     MutexLock lock(mu_);
     if (cancelled_) return;
     cancelled_ = true;
+    cause_ = cause;
     reason_ = std::string(reason);
     if (wake_) wake_();
   }
@@ -37,6 +45,11 @@ class CancelToken {
   std::string reason() const {
     MutexLock lock(mu_);
     return reason_;
+  }
+
+  CancelCause cause() const {
+    MutexLock lock(mu_);
+    return cause_;
   }
 
   // For a runner, while it lives: `wake` is called once, with the token's lock held, when the token is
@@ -62,6 +75,7 @@ class CancelToken {
  private:
   mutable Mutex mu_;
   bool cancelled_ ABSL_GUARDED_BY(mu_) = false;
+  CancelCause cause_ ABSL_GUARDED_BY(mu_) = CancelCause::kRequest;
   std::string reason_ ABSL_GUARDED_BY(mu_);
   std::function<void()> wake_ ABSL_GUARDED_BY(mu_);
 };
