@@ -31,8 +31,9 @@ class Agent {
   // Cancels and records what runs, sends what it can within the configured time, and ends every thread.
   void Stop();
 
+  struct Parts;  // agent_parts.h
+
  private:
-  struct Parts;
   const AgentConfig config_;
   std::unique_ptr<Parts> parts_;
 };
