@@ -148,6 +148,7 @@ absl::Status Agent::Serve() {
     ServeAgentHttp(p.metrics, *p.http);
     FM_RETURN_IF_ERROR(p.http->Start(config_.http.host, config_.http.port).status());
   }
+  FM_RETURN_IF_ERROR(p.ServeLocally());
   p.facts->Start();
   p.RecordLostRuns();
   p.uploader->Start();
@@ -159,6 +160,18 @@ absl::Status Agent::Serve() {
                          {"http", config_.http.host.empty() ? "none" : config_.http.ToString()},
                          {"version", FM_VERSION}});
   return absl::OkStatus();
+}
+
+absl::StatusOr<v1::RunProgress> Agent::RunOnce(const LocalRunRequest& request) {
+  Parts& p = *parts_;
+  p.facts->Start();
+  p.RecordLostRuns();
+  p.uploader->Start();
+  std::vector<Scheduler::Job> jobs = p.Benchmarks()->Jobs();
+  for (Scheduler::Job& job : jobs) job.schedule.reset();
+  p.scheduler->Reload(std::move(jobs));
+  p.scheduler->Run();
+  return p.RunLocally(request);
 }
 
 void Agent::Reload(std::shared_ptr<const BenchmarkSet> benchmarks) {
@@ -177,10 +190,12 @@ void Agent::Stop() {
   Parts& p = *parts_;
   if (std::exchange(p.stopped, true)) return;
   if (p.scheduler != nullptr) p.scheduler->Stop();
+  p.local_requests.Stop();
   if (p.pool != nullptr) p.pool->Stop("the agent stops");
   if (p.facts != nullptr) p.facts->Stop();
   if (p.uploader != nullptr) p.uploader->Stop(config_.stop_timeout);
   if (p.http != nullptr) p.http->Stop();
+  if (p.local != nullptr) p.local->Stop();
 }
 
 }  // namespace fleetmark::agent

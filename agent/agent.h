@@ -7,9 +7,11 @@
 #include <memory>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 #include "agent/benchmark_set.h"
 #include "agent/config.h"
+#include "agent/local_control.h"
 
 namespace fleetmark::agent {
 
@@ -24,6 +26,9 @@ class Agent {
   // HTTP address. After an error only the destructor may follow.
   absl::Status OpenData();
   absl::Status Serve();
+
+  // In place of Serve: runs one benchmark, as the agent would, and nothing that is scheduled.
+  absl::StatusOr<v1::RunProgress> RunOnce(const LocalRunRequest& request);
 
   // Takes over the benchmarks and plugins of a new configuration; nothing else of it.
   void Reload(std::shared_ptr<const BenchmarkSet> benchmarks);

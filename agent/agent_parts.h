@@ -6,6 +6,7 @@
 #ifndef FLEETMARK_AGENT_AGENT_PARTS_H_
 #define FLEETMARK_AGENT_AGENT_PARTS_H_
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,7 +19,10 @@
 #include "agent/agent_metrics.h"
 #include "agent/facts/fact_watcher.h"
 #include "agent/gate/gate.h"
+#include "agent/local_control.h"
 #include "agent/run/benchmark_runner.h"
+#include "agent/run/local_requests.h"
+#include "agent/run/run_history.h"
 #include "agent/run/run_pool.h"
 #include "agent/schedule/budget.h"
 #include "agent/schedule/scheduler.h"
@@ -45,6 +49,7 @@ struct Agent::Parts {
   void MakeGate();
   void MakeFactWatcher();
   void MakeScheduler();
+  absl::Status ServeLocally();
   absl::Status MakeUploader();
 
   // What the callbacks of the parts do; each is named for what happened.
@@ -60,6 +65,11 @@ struct Agent::Parts {
   PluginRunSpec MakeSpec(const Scheduler::Start& start, const std::string& run_id,
                          const PreparedBenchmark& benchmark);
   GateQuery MakeQuery(const Scheduler::Start& start, const PreparedBenchmark& benchmark);
+  // To whoever asked for the run: a command on this node, or the collector.
+  void Tell(v1::AgentMessage progress);
+  absl::StatusOr<v1::RunProgress> RunLocally(const LocalRunRequest& request);
+  std::string Problem();
+  std::string HealthLine();
   void Execute(const Scheduler::Start& start, BenchmarkRunner::Job job, CancelToken& cancel);
   void RecordLostRuns();
   void Record(v1::Run run);
@@ -80,6 +90,9 @@ struct Agent::Parts {
   std::optional<RunUser> user;
   std::string runs_folder;
   std::unique_ptr<AgentMetrics> counters;
+  RunHistory history;
+  std::atomic<uint64_t> lost_records = 0;
+  LocalRequests local_requests{clock};
   std::unique_ptr<Spool> spool;
   std::unique_ptr<ProcessRunner> runner;
   std::unique_ptr<Budget> budget;
@@ -91,6 +104,7 @@ struct Agent::Parts {
   std::unique_ptr<GrpcUploadConnector> connector;
   std::unique_ptr<Uploader> uploader;
   std::unique_ptr<HttpServer> http;
+  std::unique_ptr<HttpServer> local;
   bool stopped = false;
 
   Mutex mu;

@@ -71,14 +71,14 @@ void Agent::Parts::Execute(const Scheduler::Start& start, BenchmarkRunner::Job j
   const auto progress = [&](double fraction, std::string_view text) {
     if (start.request_id.empty() || clock.Mono() < next_progress) return;
     next_progress = clock.Mono() + kProgressInterval;
-    uploader->Send(ProgressMessage(start.request_id, v1::RunProgress::STATE_RUNNING, run_id, fraction, text));
+    Tell(ProgressMessage(start.request_id, v1::RunProgress::STATE_RUNNING, run_id, fraction, text));
   };
 
   auto result = benchmark_runner->Execute(std::move(job), cancel, progress);
   if (const auto* not_now = std::get_if<BenchmarkRunner::NotNow>(&result)) {
     LogInfo("run deferred", {{"benchmark", start.benchmark}, {"reason", not_now->why}});
     if (!start.request_id.empty()) {
-      uploader->Send(ProgressMessage(start.request_id, v1::RunProgress::STATE_QUEUED, "", 0, not_now->why));
+      Tell(ProgressMessage(start.request_id, v1::RunProgress::STATE_QUEUED, "", 0, not_now->why));
     }
     return scheduler->Deferred(start, not_now->why, not_now->retry_after);
   }
@@ -87,7 +87,7 @@ void Agent::Parts::Execute(const Scheduler::Start& start, BenchmarkRunner::Job j
       ProgressMessage(start.request_id, v1::RunProgress::STATE_FINISHED, run_id, 1, "");
   *finished.mutable_progress()->mutable_run() = run;
   Record(std::move(run));
-  if (!start.request_id.empty()) uploader->Send(std::move(finished));
+  if (!start.request_id.empty()) Tell(std::move(finished));
   scheduler->Finished(start.benchmark);
 }
 
@@ -111,6 +111,7 @@ void Agent::Parts::RecordLostRuns() {
 void Agent::Parts::Record(v1::Run run) {
   const auto kind = run.outcome() == v1::OUTCOME_SKIPPED ? Spool::Kind::kSkipped : Spool::Kind::kOther;
   counters->CountRun(run);
+  history.Note(run, clock.Now());
   v1::Record record;
   *record.mutable_run() = run;
   // Said only once it is durable: from then on it is the collector's for certain.
@@ -128,6 +129,7 @@ bool Agent::Parts::Append(v1::Record record, Spool::Kind kind) {
   if (absl::IsDataLoss(sequence.status())) sequence = spool->Append(std::move(record), kind);
   if (!sequence.ok()) {
     counters->CountLost();
+    ++lost_records;
     LogError("record lost: the spool does not take it", {{"status", sequence.status()}});
     return false;
   }

@@ -47,8 +47,12 @@ void Agent::Parts::OnRunNow(const v1::RunNow& request) {
   if (!status.ok()) OnRefused(request.request_id(), Message(status));
 }
 
+void Agent::Parts::Tell(v1::AgentMessage progress) {
+  if (!local_requests.OnProgress(progress.progress())) uploader->Send(std::move(progress));
+}
+
 void Agent::Parts::OnRefused(const std::string& request_id, const std::string& why) {
-  uploader->Send(ProgressMessage(request_id, v1::RunProgress::STATE_REFUSED, "", 0, why));
+  Tell(ProgressMessage(request_id, v1::RunProgress::STATE_REFUSED, "", 0, why));
 }
 
 void Agent::Parts::OnCancel(const v1::Cancel& cancel) {
