@@ -74,9 +74,13 @@ absl::Status Agent::Parts::MakeSpool() {
 void Agent::Parts::MakeGate() {
   budget =
       std::make_unique<Budget>(Budget::Options{config.budget_share, config.data_dir + "/budget.pb"}, clock);
-  gate = std::make_unique<Gate>(Gate::Options{}, std::vector<std::unique_ptr<GateSource>>(), clock);
-  benchmark_runner = std::make_unique<BenchmarkRunner>(
-      BenchmarkRunner::Options{}, BenchmarkRunner::Parts{*runner, *gate, *budget, *spool, clock});
+  Gate::Options options;
+  options.cool_down = config.gate.cool_down;
+  gate = std::make_unique<Gate>(options, MakeGateSources(config.gate, *runner, clock), clock);
+  BenchmarkRunner::Options runs;
+  runs.retry_after = config.gate.retry_after;
+  benchmark_runner =
+      std::make_unique<BenchmarkRunner>(runs, BenchmarkRunner::Parts{*runner, *gate, *budget, *spool, clock});
 }
 
 void Agent::Parts::MakeFactWatcher() {

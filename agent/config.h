@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include "agent/gate/gate_config.h"
 #include "common/model/labels.h"
 #include "common/net/endpoint.h"
 #include "common/obs/log.h"
@@ -44,6 +45,7 @@ struct AgentConfig {
   std::string plugin_user;  // empty: the agent's own
   int nice = 0;
   double budget_share = 0;  // of the node's time
+  GateConfig gate;
   std::vector<BenchmarkConfig> benchmarks;
 };
 

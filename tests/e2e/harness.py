@@ -123,7 +123,8 @@ class Collector:
 
 
 class Agent:
-    def __init__(self, folder, name, collectors, benchmarks, plugin_paths=None, share=1, extra=""):
+    def __init__(self, folder, name, collectors, benchmarks, plugin_paths=None, share=1, gate="{cool_down: 0s, retry: 1s}",
+                 extra=""):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.name = name
@@ -136,6 +137,7 @@ class Agent:
             f"data_dir: {self.folder}/data",
             f"http: {{listen: '127.0.0.1:{self.http_port}'}}",
             f"budget: {{share: {share}}}",
+            f"gate: {gate}",
             "benchmarks:"]
         lines += [f"  - {json.dumps(b)}" for b in benchmarks]
         self.config = self.folder / "agent.yaml"
