@@ -1,9 +1,8 @@
 #include "agent/commands.h"
 
-#include <stdlib.h>
-
 #include <cstdio>
 
+#include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
 
 #include "agent/agent.h"
@@ -12,6 +11,9 @@
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/daemon/program.h"
+
+ABSL_FLAG(absl::Duration, expires, absl::Minutes(1),
+          "of `run`: how long the node may stay busy before it gives up");
 
 namespace fleetmark::agent {
 namespace {
@@ -71,6 +73,7 @@ int RunCommand(const std::vector<std::string>& arguments, const AgentConfig& con
   if (command == "plan") return Plan(config, *benchmarks);
   LocalRunRequest request;
   request.benchmark = arguments[1];
+  request.expires_after = absl::GetFlag(FLAGS_expires);
   if (arguments.size() == 3) request.trigger = v1::TRIGGER_EPILOG;
   return RunBenchmark(request, config, benchmarks);
 }

@@ -107,9 +107,9 @@ void Scheduler::Expire(Work& work) {
     const State* state = Find(it->request.benchmark);
     std::string obstacle = it->deferred_why;
     if (obstacle.empty() && state != nullptr) obstacle = Obstacle(state->job, {});
-    work.refusals.emplace_back(
-        it->request, absl::StrCat("not started within ", absl::FormatDuration(it->request.expires_after),
-                                  obstacle.empty() ? "" : ": ", obstacle));
+    work.refusals.emplace_back(it->request,
+                               absl::StrCat("not started within ", DurationText(it->request.expires_after),
+                                            obstacle.empty() ? "" : ": ", obstacle));
     it = requests_.erase(it);
   }
 }
@@ -127,8 +127,8 @@ void Scheduler::StartRequests(std::vector<const Job*>& ahead, Work& work) {
       continue;
     }
     running_[job.benchmark] = job.claims;
-    work.starts.push_back(
-        {job.benchmark, it->came, it->request.trigger, it->request.request_id, it->expires});
+    work.starts.push_back({job.benchmark, it->came, it->request.trigger, it->request.request_id, it->expires,
+                           it->request.expires_after});
     it = requests_.erase(it);
   }
 }
@@ -151,7 +151,7 @@ void Scheduler::StartScheduled(std::vector<const Job*>& ahead, Work& work) {
       return;
     }
     running_[state->job.benchmark] = state->job.claims;
-    work.starts.push_back({state->job.benchmark, *state->waiting_due, v1::TRIGGER_SCHEDULE, "", {}});
+    work.starts.push_back({state->job.benchmark, *state->waiting_due, v1::TRIGGER_SCHEDULE, "", {}, {}});
     state->waiting_due.reset();
     state->deferred_why.clear();
     // The next one's wait is asked for after this one has been paid for, which its start does.
@@ -280,7 +280,7 @@ void Scheduler::Deferred(const Start& start, const std::string& why, absl::Durat
   }
   const MonoTime not_before = clock_.Mono() + retry_after;
   if (!start.request_id.empty()) {
-    Request request{start.request_id, start.benchmark, start.trigger, start.expires - clock_.Mono()};
+    Request request{start.request_id, start.benchmark, start.trigger, start.expires_after};
     requests_.push_front({std::move(request), start.due, start.expires, not_before, why});
     return;
   }

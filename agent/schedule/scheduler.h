@@ -61,7 +61,8 @@ class Scheduler {
     absl::Time due;  // of a request: when it came
     v1::Trigger trigger = v1::TRIGGER_SCHEDULE;
     std::string request_id;  // empty: scheduled
-    MonoTime expires;        // of a request
+    MonoTime expires;        // of a request, and how long it was given
+    absl::Duration expires_after;
   };
 
   struct Callbacks {

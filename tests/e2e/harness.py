@@ -148,6 +148,17 @@ class Agent:
         self.process = Process([*prefix, BIN / "fleetmark-agent", "--config", self.config], self.folder / "log")
         return self
 
+    def command(self, *args, expires=60):
+        """Runs a command of fleetmark-agent with this agent's configuration: (exit status, output)."""
+        done = subprocess.run(
+            [str(BIN / "fleetmark-agent"), "--config", str(self.config), f"--expires={expires}s", *args],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+        return done.returncode, done.stdout
+
+    def command_in_background(self, *args):
+        return subprocess.Popen([str(BIN / "fleetmark-agent"), "--config", str(self.config), *args],
+                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
     def completed_runs(self):
         """Run ids that the agent has said are complete, which it does once they are on disk."""
         return re.findall(r"run finished .*?run=([0-9A-Z]{26})", self.process.text())

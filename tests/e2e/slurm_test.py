@@ -1,0 +1,114 @@
+"""The gate against a real Slurm: benchmarks keep off nodes with jobs, and make way for them."""
+
+import time
+import unittest
+
+from harness import EndToEndTest, wait_for
+from slurm_cluster import SlurmCluster
+
+LONG = {"name": "long", "plugin": "tick", "params": {"sleep_ms": 30000}, "timeout": "60s", "schedule": "every 24h"}
+TICK = {"name": "tick", "plugin": "tick", "schedule": "every 24h"}
+
+
+class SlurmTest(EndToEndTest):
+    def setUp(self):
+        super().setUp()
+        self.folder.chmod(0o755)  # munged refuses a socket that others could not reach
+        self.slurm = SlurmCluster(self.folder / "slurm")
+        self.addCleanup(self.slurm.stop)
+        self.slurm.start()
+        self.c = self.collector()
+        gate = ("{cool_down: 0s, retry: 1s, slurm: {enabled: true, node: n1, query_timeout: 5s, "
+                f"conf: {self.slurm.conf}}}}}")
+        self.node = self.agent("n1", [f"127.0.0.1:{self.c.grpc_port}"], [LONG, TICK], gate=gate).start()
+        wait_for("the agent is connected", lambda: self.c.all("nodes", "nodes"))
+
+    def ask(self, benchmark, seconds=5, trigger=()):
+        """Runs a benchmark by the agent's own command; returns (exit status, what it printed)."""
+        return self.node.command("run", benchmark, *trigger, expires=seconds)
+
+    def assert_runs(self):
+        status, text = self.ask("tick", 30)
+        self.assertEqual(status, 0, text)
+
+    def assert_kept_off(self, *reasons):
+        status, text = self.ask("tick", 3)
+        self.assertEqual(status, 75, text)
+        self.assertTrue(any(r in text for r in reasons), text)
+
+    def test_jobs_and_states(self):
+        slurm = self.slurm
+        self.assert_runs()
+
+        # A job that runs keeps benchmarks off; on another node it does not.
+        slurm.sbatch("n2", 60)
+        slurm.await_state("n2", "MIXED")
+        self.assert_runs()
+        job = slurm.sbatch("n1", 60)
+        wait_for("the step", lambda: list((slurm.folder / "spool.n1").glob(f"n1_{job}.*")))
+        self.assert_kept_off(f"slurm: job {job} runs here")
+
+        # Draining with the job: still its own. Drained: nobody can come.
+        slurm.run("scontrol", "update", "nodename=n1", "state=drain", "reason=test")
+        self.assert_kept_off(f"slurm: job {job} runs here")
+        slurm.run("scancel", job)
+        slurm.await_state("n1", "IDLE+DRAIN")
+        self.assert_runs()
+        slurm.run("scontrol", "update", "nodename=n1", "state=resume")
+        slurm.await_state("n1", "IDLE")
+
+        # Reserved for somebody's jobs, and for maintenance.
+        slurm.run("scontrol", "create", "reservation", "reservationname=theirs", "starttime=now", "duration=10",
+                  "nodes=n1", "users=root", "flags=ignore_jobs")
+        slurm.await_state("n1", "IDLE+RESERVED")
+        time.sleep(5)  # for the controller's last answer to grow old
+        self.assert_kept_off("the node is IDLE+RESERVED: it is reserved")
+        slurm.run("scontrol", "delete", "reservation=theirs")
+        slurm.run("scontrol", "create", "reservation", "reservationname=ours", "starttime=now", "duration=10",
+                  "nodes=n1", "users=root", "flags=maint,ignore_jobs")
+        wait_for("maintenance", lambda: "MAINT" in slurm.state("n1"))
+        self.assert_runs()
+        slurm.run("scontrol", "delete", "reservation=ours")
+
+    def test_a_job_ends_a_benchmark(self):
+        slurm = self.slurm
+        running = self.node.command_in_background("run", "long")
+        wait_for("it runs", lambda: [p.name for p in (self.node.folder / "data/runs").glob("*")], 20)
+        job = slurm.sbatch("n1", 60)
+        wait_for("the step", lambda: list((slurm.folder / "spool.n1").glob(f"n1_{job}.*")))
+        began = time.monotonic()
+        wait_for("the benchmark is gone", lambda: not list((self.node.folder / "data/runs").glob("*")), 20)
+        took = time.monotonic() - began
+        print(f"gone {took:.2f} s after the job's step began")
+        self.assertEqual(running.wait(20), 75)
+        run = wait_for("the record", lambda: self.c.all("runs", "runs"))[0]["run"]
+        self.assertEqual((run["outcome"], run["ending"]), ("OUTCOME_CANCELLED", "ENDING_GATE"))
+        self.assertRegex(run["reason"], f"^slurm: (job {job} runs here|a job's prolog runs here)$")
+        self.assertLess(took, 3)
+
+    def test_prolog_and_epilog(self):
+        slurm = self.slurm
+        slurm.script("prolog", f"touch {self.folder}/prolog; sleep 4")
+        slurm.script("epilog", f"touch {self.folder}/epilog; sleep 6")
+        slurm.sbatch("n1", 1)
+        wait_for("the prolog", lambda: (self.folder / "prolog").exists(), 30)
+        self.assert_kept_off("a job's prolog runs here")
+        wait_for("the epilog", lambda: (self.folder / "epilog").exists(), 30)
+        self.assert_kept_off("a job's epilog runs here")
+        # What the epilog itself asks for is not kept off by it.
+        status, text = self.ask("tick", 5, ["epilog"])
+        self.assertEqual(status, 0, text)
+        self.assert_runs()
+
+    def test_controller_down(self):
+        self.slurm.stop_controller()
+        status, text = self.ask("tick", 4)
+        self.assertEqual(status, 75)
+        # scontrol tries for as long as slurm.conf's MessageTimeout, which is longer than the gate waits for it.
+        self.assertRegex(text, "^not started: not started within 4s: slurm: the controller gave no answer: scontrol")
+        self.slurm.start_controller()
+        wait_for("it runs again", lambda: self.ask("tick", 10)[0] == 0, 90)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
