@@ -1,6 +1,5 @@
 #include "agent/agent.h"
 
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "agent/agent_metrics.h"
 #include "agent/facts/fact_watcher.h"
 #include "agent/facts/facts.h"
+#include "agent/plugin_user.h"
 #include "agent/run/run_pool.h"
 #include "agent/schedule/scheduler.h"
 #include "agent/spool/spool.h"
@@ -29,6 +29,7 @@
 #include "common/net/credentials.h"
 #include "common/obs/log.h"
 #include "common/obs/metrics.h"
+#include "common/run/cgroup.h"
 #include "common/run/plugin_run.h"
 #include "common/run/process_runner.h"
 
@@ -44,17 +45,6 @@ std::string LauncherPath() {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   return (self.parent_path() / "fleetmark-launch").string();
-}
-
-absl::StatusOr<std::optional<RunUser>> FindUser(const std::string& name) {
-  if (name.empty()) return std::nullopt;
-  passwd entry{};
-  passwd* found = nullptr;
-  char buffer[4096];
-  if (getpwnam_r(name.c_str(), &entry, buffer, sizeof buffer, &found) != 0 || found == nullptr) {
-    return absl::NotFoundError(absl::StrCat("plugins.user: there is no user '", name, "'"));
-  }
-  return RunUser{entry.pw_uid, entry.pw_gid};
 }
 
 v1::Record EventRecord(v1::Event event) {
@@ -84,6 +74,7 @@ struct Agent::Parts {
   // The steps of a start. A part's callbacks may use any other part, as nothing runs before Serve.
   absl::Status MakeFolders();
   absl::Status MakeSpool();
+  absl::Status MakeRunner();
   void MakeFactWatcher();
   void MakeScheduler();
   absl::Status MakeUploader();
@@ -118,6 +109,8 @@ struct Agent::Parts {
   std::string runs_folder;
   std::unique_ptr<AgentMetrics> counters;
   std::unique_ptr<Spool> spool;
+  std::optional<CgroupRoot> cgroups;
+  FolderSeals seals{clock};
   std::unique_ptr<ProcessRunner> runner;
   std::unique_ptr<RunPool> pool;
   std::unique_ptr<FactWatcher> facts;
@@ -167,6 +160,9 @@ void Agent::Parts::Execute(const Scheduler::Start& start, const std::string& run
   spec.timeout = absl::Seconds(benchmark.benchmark.timeout_seconds());
   spec.work_root = runs_folder;
   spec.nice = config.nice;
+  spec.io_class = config.io_class;
+  spec.bounds = config.run_bounds;
+  spec.seals = &seals;
   if (benchmark.plugin.manifest.privileges != Privileges::kRoot) spec.user = user;
 
   MonoTime next_progress = clock.Mono();
@@ -312,7 +308,10 @@ absl::Status Agent::Parts::MakeFolders() {
   runs_folder = absl::StrCat(config.data_dir, "/runs");
   // Folders of runs that an earlier agent did not live to end.
   FM_RETURN_IF_ERROR(RemoveTree(runs_folder));
-  return fleetmark::MakeFolders(runs_folder, 0755);
+  FM_RETURN_IF_ERROR(fleetmark::MakeFolders(runs_folder, 0755));
+  // Whatever the umask: each run's own folder is its user's alone.
+  if (chmod(runs_folder.c_str(), 0711) != 0) return ErrnoStatus(errno, absl::StrCat("open ", runs_folder));
+  return user.has_value() ? CheckReachable(runs_folder, *user) : absl::OkStatus();
 }
 
 absl::Status Agent::Parts::MakeSpool() {
@@ -322,6 +321,26 @@ absl::Status Agent::Parts::MakeSpool() {
   options.max_bytes = static_cast<uint64_t>(config.spool_max_bytes);
   options.max_age = config.spool_max_age;
   FM_ASSIGN_OR_RETURN(spool, Spool::Open(options, clock));
+  return absl::OkStatus();
+}
+
+absl::Status Agent::Parts::MakeRunner() {
+  if (config.plugin_cgroup != "none") {
+    CgroupRoot::Options options;
+    options.tag = absl::StrCat(absl::Hex(StableHash64(config.data_dir), absl::kZeroPad16));
+    if (config.plugin_cgroup != "auto") options.parent = config.plugin_cgroup;
+    absl::StatusOr<CgroupRoot> root = CgroupRoot::Open(options, OwnCgroupLayout());
+    if (root.ok()) {
+      LogInfo("runs get cgroups", {{"where", root->Describe()}});
+      cgroups.emplace(*std::move(root));
+    } else if (config.plugin_cgroup != "auto") {
+      return Annotate(root.status(), "plugins.cgroup");
+    } else {
+      LogWarn("runs get no cgroup: memory is not bounded", {{"reason", root.status()}});
+    }
+  }
+  ProcessRunner::Options options{LauncherPath(), cgroups.has_value() ? &*cgroups : nullptr};
+  runner = std::make_unique<ProcessRunner>(std::move(options), clock);
   return absl::OkStatus();
 }
 
@@ -368,10 +387,10 @@ absl::Status Agent::Parts::MakeUploader() {
 
 absl::Status Agent::OpenData() {
   Parts& p = *parts_;
-  FM_ASSIGN_OR_RETURN(p.user, FindUser(config_.plugin_user));
+  FM_ASSIGN_OR_RETURN(p.user, FindPluginUser(config_.plugin_user));
   FM_RETURN_IF_ERROR(p.MakeFolders());
   FM_RETURN_IF_ERROR(p.MakeSpool());
-  p.runner = std::make_unique<ProcessRunner>(ProcessRunner::Options{LauncherPath()}, p.clock);
+  FM_RETURN_IF_ERROR(p.MakeRunner());
   p.pool = std::make_unique<RunPool>(kMaxConcurrentRuns);
   p.MakeFactWatcher();
   p.MakeScheduler();

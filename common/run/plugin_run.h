@@ -15,6 +15,7 @@
 #include "common/base/clock.h"
 #include "common/plugin/catalog.h"
 #include "common/plugin/params.h"
+#include "common/run/folder_seal.h"
 #include "common/run/runner.h"
 #include "fleetmark/v1/types.pb.h"
 
@@ -37,7 +38,10 @@ struct PluginRunSpec {
   std::vector<std::string> peers;
   std::string work_root;  // where the run's own folder is made; it exists
   int nice = 0;
+  IoClass io_class = IoClass::kInherit;
+  RunBounds bounds;
   std::optional<RunUser> user;
+  FolderSeals* seals = nullptr;  // null: the plugin's files are taken as they are
 };
 
 // Blocks until the run has ended. `progress` (fraction of 0 to 1, message) is called in this thread. The

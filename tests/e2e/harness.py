@@ -137,6 +137,9 @@ class Agent:
             f"http: {{listen: '127.0.0.1:{self.http_port}'}}",
             "benchmarks:"]
         lines += [f"  - {json.dumps(b)}" for b in benchmarks]
+        # The default user may not be able to enter the folders above the plugins under test.
+        if os.geteuid() == 0 and "plugins:" not in extra:
+            lines.append("plugins: {user: root}")
         self.config = self.folder / "agent.yaml"
         self.config.write_text("\n".join(lines) + "\n" + extra)
         self.process = None

@@ -40,7 +40,7 @@ class RunRecorderTest : public testing::Test {
     run.set_run_id(NewUlid(absl::FromUnixSeconds(1)));
     run.set_benchmark("b");
     run.set_plugin("evil");
-    recorder.Finish(outcome, absl::Seconds(5), "a person asked", run);
+    recorder.Finish(outcome, terms_, run);
     EXPECT_TRUE(CheckRun(run).ok()) << CheckRun(run);
     return run;
   }
@@ -52,6 +52,7 @@ class RunRecorderTest : public testing::Test {
   }
 
   PluginManifest manifest_ = Manifest();
+  RunRecorder::Terms terms_ = {absl::Seconds(5), "a person asked"};
   std::vector<double> fractions_;
   std::function<void(double, std::string_view)> progress_ = [this](double fraction, std::string_view) {
     fractions_.push_back(fraction);
@@ -209,7 +210,7 @@ TEST_F(RunRecorderTest, AnyLinesGiveARunWithinTheLimits) {
       for (size_t n = 1 + pick(5); n > 0; --n) line += pieces[pick(pieces.size())];
     }
     RunOutcome outcome;
-    outcome.end = static_cast<RunEnd>(pick(8));
+    outcome.end = static_cast<RunEnd>(pick(11));
     outcome.exit_status = static_cast<int>(pick(256));
     Record(lines, outcome);
   }
