@@ -106,10 +106,16 @@ bool HasControllers(const std::string& folder) {
   return has("memory") && has("pids");
 }
 
-// Did version 1 refuse memory at a limit?
-bool Failed(const std::string& folder, const char* file) {
-  const absl::StatusOr<std::string> count = ReadFile(absl::StrCat(folder, "/", file), kFileBytes);
-  return count.ok() && *count != "0\n";
+// Did a version 1 cgroup use all that it may? Newer kernels no longer count refusals in memory.failcnt.
+bool FilledUp(const std::string& folder) {
+  const auto number = [&](const char* file) {
+    const std::string text = ReadFile(absl::StrCat(folder, "/", file), kFileBytes).value_or("");
+    int64_t value = 0;
+    return absl::SimpleAtoi(text, &value) ? value : -1;
+  };
+  const int64_t limit = number("memory.limit_in_bytes");
+  // The kernel takes memory in batches, and so may refuse somewhat before the last byte.
+  return limit > 0 && number("memory.max_usage_in_bytes") >= limit - limit / 64;
 }
 
 // The folder of the runs' cgroups, without what an earlier process left there.
@@ -167,8 +173,7 @@ CgroupEvents RunCgroup::Events() const {
     };
     if (happened("memory.events", "oom_kill") || happened("memory.oom_control", "oom_kill")) {
       events.oom_kill = true;
-      events.memory_limit = happened("memory.events", "oom") || Failed(folder, "memory.failcnt") ||
-                            Failed(folder, "memory.memsw.failcnt");
+      events.memory_limit = happened("memory.events", "oom") || FilledUp(folder);
     }
     if (happened("pids.events", "max")) events.process_limit = true;
   }

@@ -17,6 +17,7 @@ from harness import BIN, SOURCE, EndToEndTest, cli, wait_for  # noqa: E402
 MIB = 1 << 20
 AGENT_PSS_BYTES = 96 * MIB
 SHORTLY = 10  # seconds
+CPU_CGROUPS = pathlib.Path("/sys/fs/cgroup/cpu")  # of version 1, where it is
 
 # What the plugin does: outcome, ending, a piece of the reason. A trailing number is the benchmark's timeout.
 CASES = {
@@ -78,7 +79,7 @@ def pss(pid):
 
 
 class HostilePluginsTest(EndToEndTest):
-    def start(self, names, user=""):
+    def start(self, names, user="", prefix=()):
         self.folder.chmod(0o711)
         self.plugins = self.folder / "plugins"
         shutil.copytree(SOURCE / "tests/data/hostile", self.plugins)
@@ -87,7 +88,7 @@ class HostilePluginsTest(EndToEndTest):
                        "timeout": SHORT.get(name, "30s")} for name in names]
         extra = f"plugins: {{memory_max: 256MiB, max_processes: 64, work_dir_max_bytes: 64MiB{user}}}\n"
         self.node = self.agent("node-0", [f"127.0.0.1:{self.fleet.grpc_port}"], benchmarks,
-                               plugin_paths=[self.plugins], extra=extra).start()
+                               plugin_paths=[self.plugins], extra=extra).start(prefix)
         wait_for("the agent is connected", lambda: [
             n for n in self.fleet.all("nodes", "nodes") if n["state"] == "NODE_STATE_CONNECTED"])
 
@@ -168,6 +169,18 @@ class HostilePluginsTest(EndToEndTest):
         self.run_one("behave")
         runs = [r["run"] for r in self.fleet.all("runs", "runs", "&benchmark=behave")]
         self.assertEqual(sorted(r["ending"] for r in runs), ["ENDING_DONE", "ENDING_NOT_STARTED"])
+
+    def test_throttled_by_a_quota_above_the_agent(self):
+        group = CPU_CGROUPS / f"fleetmark-test-{os.getpid()}"
+        try:
+            group.mkdir()
+            self.addCleanup(group.rmdir)
+            (group / "cpu.cfs_quota_us").write_text("50000")  # of a period of 100 ms
+        except OSError as e:
+            self.skipTest(f"no CPU quota can be set here: {e}")
+        self.start(["burns"], prefix=["sh", "-c", 'echo $$ >"$0" && exec "$@"', group / "cgroup.procs"])
+        self.addCleanup(self.node.process.stop)  # before the group goes
+        self.check("burns", "INVALID", "THROTTLED", f"by the CPU quota of {group}")
 
     def test_killed_agent_leaves_nothing_for_long(self):
         self.start(["ignores_term", "behave"])

@@ -170,17 +170,11 @@ def kills_its_parent():
     hang()
 
 
-def moves_out():
-    """Back to the highest cgroups that it sees."""
-    for line in open("/proc/self/mountinfo"):
-        left, right = line.split(" - ", 1)
-        if right.startswith("cgroup"):
-            try:
-                with open(left.split()[4] + "/cgroup.procs", "w") as file:
-                    file.write("0")
-            except OSError:
-                continue
-            say("moved\n")
+def burns():
+    """Half a second of computing, as a benchmark would."""
+    end = time.process_time() + 0.5
+    while time.process_time() < end:
+        pass
     behave()
 
 
