@@ -1,6 +1,5 @@
 #include "agent/agent.h"
 
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,11 +12,13 @@
 
 #include "agent/agent_parts.h"
 #include "agent/facts/facts.h"
+#include "agent/plugin_user.h"
 #include "common/base/digest.h"
 #include "common/base/file.h"
 #include "common/base/status.h"
 #include "common/net/credentials.h"
 #include "common/obs/log.h"
+#include "common/run/cgroup.h"
 
 namespace fleetmark::agent {
 namespace {
@@ -30,17 +31,6 @@ std::string LauncherPath() {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   return (self.parent_path() / "fleetmark-launch").string();
-}
-
-absl::StatusOr<std::optional<RunUser>> FindUser(const std::string& name) {
-  if (name.empty()) return std::nullopt;
-  passwd entry{};
-  passwd* found = nullptr;
-  char buffer[4096];
-  if (getpwnam_r(name.c_str(), &entry, buffer, sizeof buffer, &found) != 0 || found == nullptr) {
-    return absl::NotFoundError(absl::StrCat("plugins.user: there is no user '", name, "'"));
-  }
-  return RunUser{entry.pw_uid, entry.pw_gid};
 }
 
 }  // namespace
@@ -58,7 +48,10 @@ absl::Status Agent::Parts::MakeFolders() {
   runs_folder = absl::StrCat(config.data_dir, "/runs");
   // Folders of runs that an earlier agent did not live to end.
   FM_RETURN_IF_ERROR(RemoveTree(runs_folder));
-  return fleetmark::MakeFolders(runs_folder, 0755);
+  FM_RETURN_IF_ERROR(fleetmark::MakeFolders(runs_folder, 0755));
+  // Whatever the umask: each run's own folder is its user's alone.
+  if (chmod(runs_folder.c_str(), 0711) != 0) return ErrnoStatus(errno, absl::StrCat("open ", runs_folder));
+  return user.has_value() ? CheckReachable(runs_folder, *user) : absl::OkStatus();
 }
 
 absl::Status Agent::Parts::MakeSpool() {
@@ -81,6 +74,26 @@ void Agent::Parts::MakeGate() {
   runs.retry_after = config.gate.retry_after;
   benchmark_runner =
       std::make_unique<BenchmarkRunner>(runs, BenchmarkRunner::Parts{*runner, *gate, *budget, *spool, clock});
+}
+
+absl::Status Agent::Parts::MakeRunner() {
+  if (config.plugin_cgroup != "none") {
+    CgroupRoot::Options options;
+    options.tag = absl::StrCat(absl::Hex(StableHash64(config.data_dir), absl::kZeroPad16));
+    if (config.plugin_cgroup != "auto") options.parent = config.plugin_cgroup;
+    absl::StatusOr<CgroupRoot> root = CgroupRoot::Open(options, OwnCgroupLayout());
+    if (root.ok()) {
+      LogInfo("runs get cgroups", {{"where", root->Describe()}});
+      cgroups.emplace(*std::move(root));
+    } else if (config.plugin_cgroup != "auto") {
+      return Annotate(root.status(), "plugins.cgroup");
+    } else {
+      LogWarn("runs get no cgroup: memory is not bounded", {{"reason", root.status()}});
+    }
+  }
+  ProcessRunner::Options options{LauncherPath(), cgroups.has_value() ? &*cgroups : nullptr};
+  runner = std::make_unique<ProcessRunner>(std::move(options), clock);
+  return absl::OkStatus();
 }
 
 void Agent::Parts::MakeFactWatcher() {
@@ -132,10 +145,10 @@ absl::Status Agent::Parts::MakeUploader() {
 
 absl::Status Agent::OpenData() {
   Parts& p = *parts_;
-  FM_ASSIGN_OR_RETURN(p.user, FindUser(config_.plugin_user));
+  FM_ASSIGN_OR_RETURN(p.user, FindPluginUser(config_.plugin_user));
   FM_RETURN_IF_ERROR(p.MakeFolders());
   FM_RETURN_IF_ERROR(p.MakeSpool());
-  p.runner = std::make_unique<ProcessRunner>(ProcessRunner::Options{LauncherPath()}, p.clock);
+  FM_RETURN_IF_ERROR(p.MakeRunner());
   p.MakeGate();
   p.pool = std::make_unique<RunPool>(kMaxConcurrentRuns);
   p.MakeFactWatcher();

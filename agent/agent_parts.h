@@ -32,6 +32,8 @@
 #include "common/base/clock.h"
 #include "common/http/http_server.h"
 #include "common/obs/metrics.h"
+#include "common/run/cgroup.h"
+#include "common/run/plugin_run.h"
 #include "common/run/process_runner.h"
 
 namespace fleetmark::agent {
@@ -46,6 +48,7 @@ struct Agent::Parts {
   // The steps of a start. A part's callbacks may use any other part, as nothing runs before Serve.
   absl::Status MakeFolders();
   absl::Status MakeSpool();
+  absl::Status MakeRunner();
   void MakeGate();
   void MakeFactWatcher();
   void MakeScheduler();
@@ -94,6 +97,8 @@ struct Agent::Parts {
   std::atomic<uint64_t> lost_records = 0;
   LocalRequests local_requests{clock};
   std::unique_ptr<Spool> spool;
+  std::optional<CgroupRoot> cgroups;
+  FolderSeals seals{clock};
   std::unique_ptr<ProcessRunner> runner;
   std::unique_ptr<Budget> budget;
   std::unique_ptr<Gate> gate;

@@ -30,6 +30,9 @@ PluginRunSpec Agent::Parts::MakeSpec(const Scheduler::Start& start, const std::s
   spec.devices.assign(benchmark.benchmark.devices().begin(), benchmark.benchmark.devices().end());
   spec.work_root = runs_folder;
   spec.nice = config.nice;
+  spec.io_class = config.io_class;
+  spec.bounds = config.run_bounds;
+  spec.seals = &seals;
   if (benchmark.plugin.manifest.privileges != Privileges::kRoot) spec.user = user;
   return spec;
 }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 
+#include "agent/plugin_user.h"
 #include "common/base/status.h"
 
 namespace fleetmark::agent {
@@ -26,7 +27,7 @@ absl::StatusOr<Schedule> PrepareSchedule(const v1::Benchmark& b, const std::stri
 }
 
 absl::StatusOr<PreparedBenchmark> PrepareOne(const AgentConfig& config, const v1::Benchmark& b,
-                                             const Catalog& catalog) {
+                                             const std::optional<RunUser>& user, const Catalog& catalog) {
   PreparedBenchmark out;
   out.benchmark = b;
   FM_ASSIGN_OR_RETURN(const InstalledPlugin* plugin, catalog.Get(b.plugin()));
@@ -38,6 +39,9 @@ absl::StatusOr<PreparedBenchmark> PrepareOne(const AgentConfig& config, const v1
   if (plugin->manifest.privileges == Privileges::kRoot && !config.allow_root_plugins) {
     return absl::FailedPreconditionError(
         absl::StrCat("plugin '", b.plugin(), "' asks for root, which plugins.allow_root does not allow"));
+  }
+  if (user.has_value() && plugin->manifest.privileges != Privileges::kRoot) {
+    FM_RETURN_IF_ERROR(CheckReachable(plugin->program, *user));
   }
   FM_ASSIGN_OR_RETURN(out.params, ResolveParams(plugin->manifest, b.params_json()));
   FM_ASSIGN_OR_RETURN(const Schedule schedule, PrepareSchedule(b, config.node_name));
@@ -61,10 +65,11 @@ Claim ToClaim(ResourceUse use) {
 
 absl::StatusOr<std::shared_ptr<const BenchmarkSet>> BenchmarkSet::Prepare(
     const AgentConfig& config, std::shared_ptr<const Catalog> catalog) {
+  FM_ASSIGN_OR_RETURN(const std::optional<RunUser> user, FindPluginUser(config.plugin_user));
   auto set = std::make_shared<BenchmarkSet>();
   std::vector<std::string> faults;
   for (const BenchmarkConfig& item : config.benchmarks) {
-    absl::StatusOr<PreparedBenchmark> prepared = PrepareOne(config, item.benchmark, *catalog);
+    absl::StatusOr<PreparedBenchmark> prepared = PrepareOne(config, item.benchmark, user, *catalog);
     if (prepared.ok()) {
       set->benchmarks_.push_back(*std::move(prepared));
       continue;

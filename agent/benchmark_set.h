@@ -29,7 +29,8 @@ struct PreparedBenchmark {
 class BenchmarkSet {
  public:
   // InvalidArgument with every fault, each as "file:line:column: benchmark 'name': …": an unknown or broken
-  // plugin, wrong parameters, a wrong schedule, another digest, root where it is not allowed.
+  // plugin, wrong parameters, a wrong schedule, another digest, root where it is not allowed, a program that
+  // the user that plugins run as can't execute.
   static absl::StatusOr<std::shared_ptr<const BenchmarkSet>> Prepare(const AgentConfig& config,
                                                                      std::shared_ptr<const Catalog> catalog);
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 #include "common/base/file.h"
@@ -117,13 +118,49 @@ void ReadCollectors(YamlValue list, AgentConfig& config) {
   if (list.present() && config.collectors.empty()) list.Fault("names no collector");
 }
 
+// "50%" of the machine, or a size.
+int64_t ReadMemoryMax(YamlValue value) {
+  constexpr int kDefaultPercent = 50;
+  const int64_t machine = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  std::string text = value.String(absl::StrCat(kDefaultPercent, "%"));
+  if (text.empty() || text.back() != '%') return value.Bytes(0, 16 << 20);
+  text.pop_back();
+  int percent = 0;
+  if (!absl::SimpleAtoi(text, &percent) || percent < 1 || percent > 100) {
+    value.Fault("is no share of the machine's memory: from 1% to 100%");
+  }
+  return machine / 100 * percent;
+}
+
+IoClass ReadIoClass(YamlValue value) {
+  const std::string name = value.Choice("best-effort", {"best-effort", "idle", "inherit"});
+  if (name == "idle") return IoClass::kIdle;
+  return name == "inherit" ? IoClass::kInherit : IoClass::kBestEffort;
+}
+
+void ReadRunBounds(YamlValue plugins, AgentConfig& config) {
+  config.nice = static_cast<int>(plugins.Key("nice").Int(0, -20, 19));
+  config.io_class = ReadIoClass(plugins.Key("io_class"));
+  config.run_bounds.memory_bytes = ReadMemoryMax(plugins.Key("memory_max"));
+  config.run_bounds.processes = plugins.Key("max_processes").Int(4096, 16, 4 << 20);
+  config.run_bounds.open_files = plugins.Key("max_open_files").Int(65536, 64, 1 << 20);
+  config.run_bounds.work_dir_bytes =
+      plugins.Key("work_dir_max_bytes").Bytes(int64_t{1} << 30, 1 << 20, int64_t{1} << 50);
+  YamlValue cgroup = plugins.Key("cgroup");
+  config.plugin_cgroup = cgroup.String("auto");
+  if (config.plugin_cgroup != "auto" && config.plugin_cgroup != "none" &&
+      (!absl::StartsWith(config.plugin_cgroup, "/") || absl::StrContains(config.plugin_cgroup, ".."))) {
+    cgroup.Fault("must be auto, none, or a cgroup's path such as /fleetmark.slice");
+  }
+}
+
 void ReadPlugins(YamlValue root, const std::string& folder, AgentConfig& config) {
   YamlValue paths = root.RequiredKey("plugin_paths");
   for (YamlValue& item : paths.Items()) config.plugin_paths.push_back(ReadPath(item, "", folder));
   YamlValue plugins = root.Key("plugins");
   config.allow_root_plugins = plugins.Key("allow_root").Bool(false);
   config.plugin_user = plugins.Key("user").String();
-  config.nice = static_cast<int>(plugins.Key("nice").Int(0, -20, 19));
+  ReadRunBounds(plugins, config);
   plugins.NoOtherKeys();
 }
 

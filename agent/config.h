@@ -17,6 +17,7 @@
 #include "common/model/labels.h"
 #include "common/net/endpoint.h"
 #include "common/obs/log.h"
+#include "common/run/runner.h"
 #include "fleetmark/v1/types.pb.h"
 
 namespace fleetmark::agent {
@@ -42,10 +43,13 @@ struct AgentConfig {
   absl::Duration facts_interval;
   absl::Duration stop_timeout;
   bool allow_root_plugins = false;
-  std::string plugin_user;  // empty: the agent's own
+  std::string plugin_user;    // empty: see FindPluginUser
+  std::string plugin_cgroup;  // auto, none, or a path as in /proc/self/cgroup
   int nice = 0;
   double budget_share = 0;  // of the node's time
   GateConfig gate;
+  IoClass io_class = IoClass::kBestEffort;
+  RunBounds run_bounds;
   std::vector<BenchmarkConfig> benchmarks;
 };
 

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <system_error>
 
 #include "absl/strings/str_cat.h"
 
@@ -81,13 +80,6 @@ absl::Status MakeFolders(const std::string& path, int mode) {
   struct stat st;
   if (stat(path.c_str(), &st) != 0) return ErrnoStatus(errno, absl::StrCat("look at folder ", path));
   if (!S_ISDIR(st.st_mode)) return ErrnoStatus(ENOTDIR, path);
-  return absl::OkStatus();
-}
-
-absl::Status RemoveTree(const std::string& path) {
-  std::error_code error;
-  std::filesystem::remove_all(path, error);
-  if (error) return ErrnoStatus(error.value(), absl::StrCat("remove ", path));
   return absl::OkStatus();
 }
 

@@ -46,7 +46,8 @@ absl::Status ReplaceFile(const std::string& path, std::string_view content, int 
 // Makes `path` and its parents. OK when it is there.
 absl::Status MakeFolders(const std::string& path, int mode = 0755);
 
-// Removes the folder and everything in it, following no symbolic link. OK when it isn't there.
+// Removes the folder and everything in it, however deep and also where its modes forbid it, following no
+// symbolic link. OK when it isn't there.
 absl::Status RemoveTree(const std::string& path);
 
 }  // namespace fleetmark

@@ -9,15 +9,25 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <vector>
+
+#include "common/run/cgroup_members.h"
 
 namespace fleetmark::launch {
 namespace {
 
 // The kernel's out-of-memory killer should take the plugin before the agent or a user's work.
 constexpr char kOomScoreAdj[] = "800";
+
+// linux/ioprio.h, which older systems lack.
+constexpr int kIoprioWhoProcess = 1;
+constexpr int kIoClassShift = 13;
+constexpr int kIoClassIdle = 3;
+constexpr int kLastIoLevel = 7;
 
 void DefaultSignals() {
   for (int signal = 1; signal < NSIG; ++signal) {
@@ -51,6 +61,17 @@ bool SetLimits(const LaunchOptions& options) {
          (options.nice == 0 || setpriority(PRIO_PROCESS, 0, static_cast<int>(options.nice)) == 0);
 }
 
+bool SetIoClass(const LaunchOptions& options) {
+  if (options.io_class == 0) return true;
+  // Of the best-effort class the last level; the idle class has none.
+  const long level = options.io_class == kIoClassIdle ? 0 : kLastIoLevel;
+  return syscall(SYS_ioprio_set, kIoprioWhoProcess, 0, (options.io_class << kIoClassShift) | level) == 0;
+}
+
+bool EnterCgroups(const LaunchOptions& options) {
+  return std::all_of(options.cgroups.begin(), options.cgroups.end(), EnterCgroup);
+}
+
 bool SetAffinity(const LaunchOptions& options) {
   if (options.cpus.empty()) return true;
   const int highest = *std::max_element(options.cpus.begin(), options.cpus.end());
@@ -67,7 +88,9 @@ bool SetAffinity(const LaunchOptions& options) {
 bool SetUser(const LaunchOptions& options) {
   if (options.gid >= 0) {
     const auto gid = static_cast<gid_t>(options.gid);
-    if (setgroups(1, &gid) != 0 || setresgid(gid, gid, gid) != 0) return false;
+    std::vector<gid_t> groups(options.groups.begin(), options.groups.end());
+    groups.push_back(gid);
+    if (setgroups(groups.size(), groups.data()) != 0 || setresgid(gid, gid, gid) != 0) return false;
   }
   if (options.uid >= 0) {
     const auto uid = static_cast<uid_t>(options.uid);
@@ -83,7 +106,8 @@ ChildFailure BecomePlugin(const LaunchOptions& options, pid_t launcher) {
   setsid();
   DefaultSignals();
   OfferToOomKiller();
-  if (!SetLimits(options)) return failed(Step::kLimits);
+  if (!SetLimits(options) || !SetIoClass(options)) return failed(Step::kLimits);
+  if (!EnterCgroups(options)) return failed(Step::kCgroup);
   if (!SetAffinity(options)) return failed(Step::kAffinity);
   if (!SetUser(options)) return failed(Step::kUser);
   // After the change of user, which clears it: should somebody kill the launcher, the plugin goes too.

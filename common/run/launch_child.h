@@ -16,8 +16,8 @@ struct ChildFailure {
   int error_number = 0;
 };
 
-// Takes own session and process group, default signals, limits, affinity, niceness, user and working
-// folder, then executes the program. Returns only if that failed. `launcher` is the parent's pid.
+// Takes own session and process group, default signals, limits, cgroups, affinity, niceness, user and
+// working folder, then executes the program. Returns only if that failed. `launcher` is the parent's pid.
 ChildFailure BecomePlugin(const LaunchOptions& options, pid_t launcher);
 
 }  // namespace fleetmark::launch

@@ -19,6 +19,7 @@
 
 #include <algorithm>
 
+#include "common/run/cgroup_members.h"
 #include "common/run/launch_child.h"
 #include "common/run/launch_options.h"
 #include "common/run/launch_protocol.h"
@@ -97,8 +98,8 @@ void LetGoOfPipes() {
 
 class Reaper {
  public:
-  Reaper(pid_t plugin, int child_fd, long grace_ms)
-      : plugin_(plugin), child_fd_(child_fd), grace_ms_(grace_ms) {}
+  Reaper(pid_t plugin, int child_fd, const LaunchOptions& options)
+      : plugin_(plugin), child_fd_(child_fd), options_(options) {}
 
   // Returns when no process of the run is left.
   void Run() {
@@ -153,11 +154,18 @@ class Reaper {
     if (n <= 0) {
       control_open_ = false;
       kill_at_ = NowMs();
-    } else if (command == kTerminate && kill_at_ < 0) {
-      kill_at_ = NowMs() + grace_ms_;
-      SignalDescendants(SIGTERM);
-      SignalDescendants(SIGCONT);
+    } else if (command == kTerminate || command == kTerminateFast) {
+      Terminate(command == kTerminate ? options_.grace_ms : kFastGraceMs);
     }
+  }
+
+  // Again only if that makes the end come sooner.
+  void Terminate(long grace_ms) {
+    const int64_t kill_at = NowMs() + grace_ms;
+    if (kill_at_ >= 0 && kill_at_ <= kill_at) return;
+    kill_at_ = kill_at;
+    SignalDescendants(SIGTERM);
+    SignalDescendants(SIGCONT);
   }
 
   void DrainChildFd() const {
@@ -169,6 +177,8 @@ class Reaper {
   void KillAll() {
     const int64_t give_up_at = NowMs() + kKillSeconds * 1000;
     while (NowMs() < give_up_at) {
+      // First what can't escape or outrun it; descendants are looked for where there is no cgroup.
+      for (const char* cgroup : options_.cgroups) KillCgroup(cgroup);
       KillDescendants();
       DrainChildFd();
       if (Reap()) return;
@@ -181,7 +191,7 @@ class Reaper {
 
   const pid_t plugin_;
   const int child_fd_;
-  const long grace_ms_;
+  const LaunchOptions& options_;
   bool plugin_ended_ = false;
   bool control_open_ = true;
   int64_t kill_at_ = -1;  // set once the run is being ended
@@ -206,7 +216,7 @@ int Main(int argc, char** argv) {
   started.pid = StartPlugin(options);
   LetGoOfPipes();
   Send(started);
-  Reaper reaper(started.pid, child_fd, options.grace_ms);
+  Reaper reaper(started.pid, child_fd, options);
   reaper.Run();
   Send(reaper.Report());
   return 0;

@@ -1,6 +1,7 @@
 #include "common/run/launch_options.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,15 +15,16 @@ bool ParseNumber(const char* text, long& number) {
   return errno == 0 && end != text && *end == '\0';
 }
 
-bool ParseCpus(const char* text, std::vector<int>& cpus) {
+// 0,1,…
+bool ParseList(const char* text, long max, std::vector<int>& numbers) {
   while (*text != '\0') {
     char* end = nullptr;
-    const long cpu = strtol(text, &end, 10);
-    if (end == text || cpu < 0 || cpu > 1 << 20 || (*end != ',' && *end != '\0')) return false;
-    cpus.push_back(static_cast<int>(cpu));
+    const long number = strtol(text, &end, 10);
+    if (end == text || number < 0 || number > max || (*end != ',' && *end != '\0')) return false;
+    numbers.push_back(static_cast<int>(number));
     text = *end == ',' ? end + 1 : end;
   }
-  return !cpus.empty();
+  return !numbers.empty();
 }
 
 bool ParseOption(const char* argument, LaunchOptions& options) {
@@ -37,13 +39,19 @@ bool ParseOption(const char* argument, LaunchOptions& options) {
     options.dir = value;
     return true;
   }
-  if (is("--cpus")) return ParseCpus(value, options.cpus);
+  if (is("--cgroup")) {
+    options.cgroups.push_back(value);
+    return true;
+  }
+  if (is("--cpus")) return ParseList(value, 1 << 20, options.cpus);
+  if (is("--groups")) return ParseList(value, INT_MAX, options.groups);
   if (is("--grace-ms")) return ParseNumber(value, options.grace_ms);
   if (is("--nice")) return ParseNumber(value, options.nice);
   if (is("--uid")) return ParseNumber(value, options.uid);
   if (is("--gid")) return ParseNumber(value, options.gid);
   if (is("--nofile")) return ParseNumber(value, options.nofile);
   if (is("--nproc")) return ParseNumber(value, options.nproc);
+  if (is("--io-class")) return ParseNumber(value, options.io_class);
   return false;
 }
 

@@ -16,7 +16,10 @@ namespace fleetmark::launch {
 inline constexpr int kControlFd = 3;
 inline constexpr int kReportFd = 4;
 inline constexpr char kTerminate = 'T';
-inline constexpr uint32_t kVersion = 1;
+// The same with kFastGraceMs instead of the run's grace: somebody waits for the machine.
+inline constexpr char kTerminateFast = 'F';
+inline constexpr int kFastGraceMs = 300;
+inline constexpr uint32_t kVersion = 2;
 
 // How long the launcher tries to kill what is left before it gives up on processes that can't be killed,
 // for example those stuck in a disk or driver call.
@@ -28,6 +31,7 @@ enum class Step : int32_t {
   kOptions,
   kLauncher,  // pipes, signals, fork
   kLimits,
+  kCgroup,
   kAffinity,
   kUser,
   kWorkFolder,

@@ -74,7 +74,8 @@ absl::StatusOr<UniqueFd> StdinFile(const std::string& text) {
   return MoveUp(std::move(file));
 }
 
-std::vector<std::string> LauncherArguments(const std::string& launcher, const RunSpec& spec) {
+std::vector<std::string> LauncherArguments(const std::string& launcher, const RunSpec& spec,
+                                           const std::vector<std::string>& cgroups) {
   std::vector<std::string> arguments = {launcher};
   const auto add = [&](const char* name, auto value) {
     arguments.push_back(absl::StrCat("--", name, "=", value));
@@ -85,10 +86,15 @@ std::vector<std::string> LauncherArguments(const std::string& launcher, const Ru
   if (spec.user.has_value()) {
     add("uid", spec.user->uid);
     add("gid", spec.user->gid);
+    if (!spec.user->groups.empty()) add("groups", absl::StrJoin(spec.user->groups, ","));
   }
   if (!spec.cpus.empty()) add("cpus", absl::StrJoin(spec.cpus, ","));
-  if (spec.max_open_files.has_value()) add("nofile", *spec.max_open_files);
-  if (spec.max_processes.has_value()) add("nproc", *spec.max_processes);
+  if (spec.bounds.open_files > 0) add("nofile", spec.bounds.open_files);
+  for (const std::string& cgroup : cgroups) add("cgroup", cgroup);
+  // RLIMIT_NPROC counts all processes of a user, and so would bound the agent too were the user the same.
+  if (cgroups.empty() && spec.bounds.processes > 0 && spec.user.has_value() && spec.user->uid != geteuid())
+    add("nproc", spec.bounds.processes);
+  if (spec.io_class != IoClass::kInherit) add("io-class", spec.io_class == IoClass::kIdle ? 3 : 2);
   arguments.push_back("--");
   arguments.insert(arguments.end(), spec.command.begin(), spec.command.end());
   return arguments;
@@ -136,7 +142,9 @@ const char* StepName(launch::Step step) {
     case launch::Step::kLauncher:
       return "make a process";
     case launch::Step::kLimits:
-      return "set its limits and niceness";
+      return "set its limits, niceness and I/O class";
+    case launch::Step::kCgroup:
+      return "enter its cgroup";
     case launch::Step::kAffinity:
       return "set its CPUs";
     case launch::Step::kUser:
@@ -151,7 +159,8 @@ const char* StepName(launch::Step step) {
 
 }  // namespace
 
-absl::StatusOr<LaunchedProcess> LaunchedProcess::Start(const std::string& launcher, const RunSpec& spec) {
+absl::StatusOr<LaunchedProcess> LaunchedProcess::Start(const std::string& launcher, const RunSpec& spec,
+                                                       const std::vector<std::string>& cgroups) {
   FM_ASSIGN_OR_RETURN(UniqueFd in, StdinFile(spec.stdin_text));
   FM_ASSIGN_OR_RETURN(Pipe out, MakePipe());
   FM_ASSIGN_OR_RETURN(Pipe err, MakePipe());
@@ -164,7 +173,7 @@ absl::StatusOr<LaunchedProcess> LaunchedProcess::Start(const std::string& launch
   settings.Put(err.write, STDERR_FILENO);
   settings.Put(control.read, launch::kControlFd);
   settings.Put(report.write, launch::kReportFd);
-  std::vector<std::string> arguments = LauncherArguments(launcher, spec);
+  std::vector<std::string> arguments = LauncherArguments(launcher, spec, cgroups);
   std::vector<std::string> environment;
   for (const auto& [name, value] : spec.environment) environment.push_back(absl::StrCat(name, "=", value));
 
@@ -196,9 +205,10 @@ LaunchedProcess::~LaunchedProcess() {
   Wait();
 }
 
-void LaunchedProcess::Terminate() {
+void LaunchedProcess::Terminate(bool fast) {
+  const char command = fast ? launch::kTerminateFast : launch::kTerminate;
   // A launcher that is gone needs no telling.
-  while (send(control_.get(), &launch::kTerminate, 1, MSG_NOSIGNAL) < 0 && errno == EINTR) {
+  while (send(control_.get(), &command, 1, MSG_NOSIGNAL) < 0 && errno == EINTR) {
   }
 }
 

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -20,8 +21,10 @@ namespace fleetmark {
 class LaunchedProcess {
  public:
   // Starts `launcher` for `spec`. NotFound or PermissionDenied when there is no such launcher;
-  // ResourceExhausted when the system has no processes or descriptors left.
-  static absl::StatusOr<LaunchedProcess> Start(const std::string& launcher, const RunSpec& spec);
+  // ResourceExhausted when the system has no processes or descriptors left. The run enters `cgroups`,
+  // which are folders.
+  static absl::StatusOr<LaunchedProcess> Start(const std::string& launcher, const RunSpec& spec,
+                                               const std::vector<std::string>& cgroups);
 
   LaunchedProcess(LaunchedProcess&& other) noexcept;
   LaunchedProcess& operator=(LaunchedProcess&&) = delete;
@@ -33,8 +36,9 @@ class LaunchedProcess {
   int report() const { return report_.get(); }
   pid_t pid() const { return pid_; }
 
-  // Asks the launcher to end the run: SIGTERM to all its processes, then after the grace SIGKILL.
-  void Terminate();
+  // Asks the launcher to end the run: SIGTERM to all its processes, then after the grace SIGKILL. With
+  // `fast` the grace is launch::kFastGraceMs.
+  void Terminate(bool fast);
 
   // Waits for the launcher to end, which it does right after its last report.
   void Wait();

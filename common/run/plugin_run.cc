@@ -1,10 +1,7 @@
 #include "common/run/plugin_run.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -20,6 +17,7 @@
 #include "common/model/limits.h"
 #include "common/run/log_tail.h"
 #include "common/run/run_recorder.h"
+#include "common/run/work_folder.h"
 #include "fleetmark/v1/plugin.pb.h"
 
 namespace fleetmark {
@@ -28,36 +26,6 @@ namespace {
 constexpr int kApi = 1;
 constexpr int kMaxCpus = 1 << 14;
 constexpr size_t kProcFileBytes = 64 * 1024;
-
-// The run's own folder, removed with everything in it at the end of the scope, or before by Remove.
-class WorkFolder {
- public:
-  static absl::StatusOr<WorkFolder> Make(const std::string& path, const std::optional<RunUser>& user) {
-    if (mkdir(path.c_str(), 0700) != 0) return ErrnoStatus(errno, absl::StrCat("make working folder ", path));
-    WorkFolder folder(path);
-    if (user.has_value() && chown(path.c_str(), user->uid, user->gid) != 0) {
-      return ErrnoStatus(errno, absl::StrCat("give away working folder ", path));
-    }
-    return folder;
-  }
-
-  WorkFolder(WorkFolder&& other) noexcept : path_(std::exchange(other.path_, "")) {}
-  WorkFolder& operator=(WorkFolder&&) = delete;
-  // Destroyed with the folder still there only where making it failed halfway: it is empty then.
-  ~WorkFolder() { Remove().IgnoreError(); }
-
-  const std::string& path() const { return path_; }
-
-  absl::Status Remove() {
-    if (path_.empty()) return absl::OkStatus();
-    return RemoveTree(std::exchange(path_, ""));
-  }
-
- private:
-  explicit WorkFolder(std::string path) : path_(std::move(path)) {}
-
-  std::string path_;
-};
 
 std::vector<int> AllowedCpus() {
   std::vector<int> cpus;
@@ -126,6 +94,8 @@ std::map<std::string, std::string> Environment(const PluginRunSpec& spec, const 
   environment["PATH"] = kPluginPath;
   environment["HOME"] = work_dir;
   environment["TMPDIR"] = work_dir;
+  // Else Python would write beside a plugin's modules, and the plugin's files would have changed.
+  environment["PYTHONDONTWRITEBYTECODE"] = "1";
   environment["LANG"] = "C.UTF-8";
   const char* time_zone = getenv("TZ");
   environment["TZ"] = time_zone != nullptr ? time_zone : "UTC";
@@ -146,6 +116,9 @@ RunSpec MakeRunSpec(const PluginRunSpec& spec, absl::Duration timeout, const std
   run.term_grace = spec.term_grace;
   run.nice = spec.nice;
   run.user = spec.user;
+  run.io_class = spec.io_class;
+  run.bounds = spec.bounds;
+  run.name = spec.run_id;
   run.cpus = spec.cpus;
   run.on_started = spec.on_started;
   return run;
@@ -153,6 +126,7 @@ RunSpec MakeRunSpec(const PluginRunSpec& spec, absl::Duration timeout, const std
 
 void NotStarted(const absl::Status& status, v1::Run& run) {
   run.set_outcome(v1::OUTCOME_FAILED);
+  run.set_ending(v1::ENDING_NOT_STARTED);
   run.set_reason(ClipUtf8(absl::StrCat("not started: ", Message(status)), limits::kReasonBytes));
   run.set_started_unix_ns(0);
 }
@@ -182,6 +156,12 @@ v1::Run DescribeRun(const PluginRunSpec& spec) {
 v1::Run RunPlugin(const PluginRunSpec& spec, Runner& runner, Clock& clock, CancelToken& cancel,
                   absl::FunctionRef<void(double, std::string_view)> progress) {
   v1::Run run = DescribeRun(spec);
+  if (spec.seals != nullptr) {
+    if (const absl::Status status = spec.seals->Check(spec.plugin); !status.ok()) {
+      NotStarted(status, run);
+      return run;
+    }
+  }
   absl::StatusOr<WorkFolder> folder =
       WorkFolder::Make(absl::StrCat(spec.work_root, "/", spec.run_id), spec.user);
   if (!folder.ok()) {
@@ -202,7 +182,7 @@ v1::Run RunPlugin(const PluginRunSpec& spec, Runner& runner, Clock& clock, Cance
       [&recorder](std::string_view line) { return recorder.OnLine(line); },
       [&recorder](std::string_view line) { recorder.OnLog(line); }, cancel);
   if (outcome.ok()) {
-    recorder.Finish(*outcome, timeout, cancel.reason(), run);
+    recorder.Finish(*outcome, {timeout, cancel.reason(), cancel.cause(), spec.bounds}, run);
   } else {
     NotStarted(outcome.status(), run);
   }

@@ -16,6 +16,7 @@
 #include "common/base/clock.h"
 #include "common/plugin/catalog.h"
 #include "common/plugin/params.h"
+#include "common/run/folder_seal.h"
 #include "common/run/runner.h"
 #include "fleetmark/v1/types.pb.h"
 
@@ -38,8 +39,11 @@ struct PluginRunSpec {
   std::vector<std::string> peers;
   std::string work_root;  // where the run's own folder is made; it exists
   int nice = 0;
+  IoClass io_class = IoClass::kInherit;
+  RunBounds bounds;
   std::optional<RunUser> user;
   std::function<void(pid_t reaper)> on_started;  // see RunSpec
+  FolderSeals* seals = nullptr;                  // null: the plugin's files are taken as they are
 };
 
 // What is known of the run before it begins: all but how it went.

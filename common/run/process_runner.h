@@ -5,8 +5,10 @@
 #define FLEETMARK_COMMON_RUN_PROCESS_RUNNER_H_
 
 #include <string>
+#include <utility>
 
 #include "common/base/clock.h"
+#include "common/run/cgroup.h"
 #include "common/run/runner.h"
 
 namespace fleetmark {
@@ -14,7 +16,8 @@ namespace fleetmark {
 class ProcessRunner final : public Runner {
  public:
   struct Options {
-    std::string launcher;  // path of fleetmark-launch
+    std::string launcher;                 // path of fleetmark-launch
+    const CgroupRoot* cgroups = nullptr;  // null: runs get none; it must outlive this
   };
 
   ProcessRunner(Options options, Clock& clock) : options_(std::move(options)), clock_(clock) {}

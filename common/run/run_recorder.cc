@@ -133,61 +133,98 @@ std::string RunRecorder::LastWords(std::string_view otherwise) const {
   return log_.last_line().empty() ? std::string(otherwise) : log_.last_line();
 }
 
-RunRecorder::Verdict RunRecorder::Judge(const RunOutcome& outcome, absl::Duration timeout,
-                                        std::string_view cancel_reason) const {
-  const auto failed = [](std::string reason) { return Verdict{v1::OUTCOME_FAILED, std::move(reason)}; };
+RunRecorder::Verdict RunRecorder::Judge(const RunOutcome& outcome, const Terms& terms) const {
+  switch (outcome.end) {
+    case RunEnd::kExited: {
+      Verdict verdict = JudgeExit(outcome.exit_status);
+      if (verdict.outcome == v1::OUTCOME_OK && outcome.throttling.periods > 0) {
+        verdict = {v1::OUTCOME_INVALID, v1::ENDING_THROTTLED,
+                   absl::StrCat("throttled in ", outcome.throttling.periods, " periods by the CPU quota of ",
+                                outcome.throttling.cgroup, " or of a cgroup above it")};
+      }
+      return verdict;
+    }
+    case RunEnd::kSignaled:
+      return {v1::OUTCOME_FAILED, v1::ENDING_SIGNAL,
+              absl::StrCat("killed by signal ", outcome.signal, " (", strsignal(outcome.signal), ")")};
+    case RunEnd::kTimedOut:
+      return {v1::OUTCOME_TIMEOUT, v1::ENDING_TIMEOUT,
+              absl::StrCat("reached its time limit of ", DurationText(terms.timeout))};
+    case RunEnd::kCancelled:
+      return {v1::OUTCOME_CANCELLED,
+              terms.cancel_cause == CancelCause::kGate ? v1::ENDING_GATE : v1::ENDING_CANCELLED,
+              terms.cancel_reason.empty() ? "cancelled" : terms.cancel_reason};
+    case RunEnd::kReaperLost:
+      return {v1::OUTCOME_FAILED, v1::ENDING_SIGNAL, "the process that watched over the run was killed"};
+    default:
+      return JudgeStop(outcome, terms);
+  }
+}
+
+// Of a run that was stopped because it took too much.
+RunRecorder::Verdict RunRecorder::JudgeStop(const RunOutcome& outcome, const Terms& terms) const {
+  const auto over = [](std::string what) {
+    return Verdict{v1::OUTCOME_FAILED, v1::ENDING_OVER_LIMIT, absl::StrCat("stopped: ", what)};
+  };
+  const auto bytes = [](auto n) { return BytesText(static_cast<int64_t>(n)); };
   const RunLimits limits;
   switch (outcome.end) {
-    case RunEnd::kExited:
-      return JudgeExit(outcome.exit_status);
-    case RunEnd::kSignaled:
-      return failed(absl::StrCat("killed by signal ", outcome.signal, " (", strsignal(outcome.signal), ")"));
-    case RunEnd::kTimedOut:
-      return {v1::OUTCOME_TIMEOUT, absl::StrCat("reached its time limit of ", DurationText(timeout))};
-    case RunEnd::kCancelled:
-      return {v1::OUTCOME_CANCELLED, cancel_reason.empty() ? "cancelled" : std::string(cancel_reason)};
     case RunEnd::kOutputTooLong:
-      return failed(absl::StrCat("stopped: its output exceeds ", limits.lines, " lines or ",
-                                 BytesText(static_cast<int64_t>(limits.total_bytes))));
+      return over(absl::StrCat("its output exceeds ", limits.lines, " lines or ", bytes(limits.total_bytes)));
     case RunEnd::kLineTooLong:
-      return failed(absl::StrCat("stopped: a line of its output exceeds ",
-                                 BytesText(static_cast<int64_t>(limits.line_bytes))));
-    case RunEnd::kRefused:
-      return failed(absl::StrCat("stopped: ", violation_));
-    case RunEnd::kReaperLost:
-      return failed("the process that watched over the run was killed");
+      return over(absl::StrCat("a line of its output exceeds ", bytes(limits.line_bytes)));
+    case RunEnd::kWorkFolderFull:
+      return over(absl::StrCat("its working folder exceeds ", bytes(terms.bounds.work_dir_bytes),
+                               ", 100,000 entries or 64 levels"));
+    case RunEnd::kTooManyProcesses:
+      return over(absl::StrCat("it asked for more than ", terms.bounds.processes, " processes and threads"));
+    case RunEnd::kOutOfMemory:
+      return {v1::OUTCOME_FAILED, v1::ENDING_OUT_OF_MEMORY,
+              outcome.at_memory_limit
+                  ? absl::StrCat("out of memory: the kernel killed it at its limit of ",
+                                 bytes(terms.bounds.memory_bytes))
+                  : "out of memory: the kernel killed it because the machine had none left"};
+    default:
+      return over(violation_);
   }
-  return failed("ended in an unknown way");
 }
 
 RunRecorder::Verdict RunRecorder::JudgeExit(int status) const {
+  const auto failed = [](std::string reason) {
+    return Verdict{v1::OUTCOME_FAILED, v1::ENDING_EXIT_STATUS, std::move(reason)};
+  };
+  const auto skipped = [](std::string reason) {
+    return Verdict{v1::OUTCOME_SKIPPED, v1::ENDING_SKIPPED, std::move(reason)};
+  };
   // Seen only after the program had ended, so that nothing was left to stop.
-  if (!violation_.empty()) return {v1::OUTCOME_FAILED, violation_};
+  if (!violation_.empty()) return {v1::OUTCOME_FAILED, v1::ENDING_OVER_LIMIT, violation_};
   switch (status) {
     case 0:
       if (done_) return JudgeResults();
-      return {v1::OUTCOME_FAILED, "incomplete: it exited with 0 but without 'done'"};
+      return failed("incomplete: it exited with 0 but without 'done'");
     case kExitSkipped:
-      return {v1::OUTCOME_SKIPPED, LastWords("the plugin can't measure here; it gave no reason")};
+      return skipped(LastWords("the plugin can't measure here; it gave no reason"));
     case kExitTryLater:
-      return {v1::OUTCOME_SKIPPED, absl::StrCat("try again later: ", LastWords("the plugin gave no reason"))};
+      return skipped(absl::StrCat("try again later: ", LastWords("the plugin gave no reason")));
     case kExitWrongParameters:
-      return {v1::OUTCOME_FAILED, absl::StrCat("wrong parameters: ", LastWords("the plugin gave no reason"))};
+      return failed(absl::StrCat("wrong parameters: ", LastWords("the plugin gave no reason")));
     default:
-      return {v1::OUTCOME_FAILED, absl::StrCat("exit status ", status, ": ", LastWords("it wrote no log"))};
+      return failed(absl::StrCat("exit status ", status, ": ", LastWords("it wrote no log")));
   }
 }
 
 RunRecorder::Verdict RunRecorder::JudgeResults() const {
-  if (!fault_.empty()) return {v1::OUTCOME_INVALID, fault_};
+  const auto invalid = [](std::string reason) {
+    return Verdict{v1::OUTCOME_INVALID, v1::ENDING_INVALID, std::move(reason)};
+  };
+  if (!fault_.empty()) return invalid(fault_);
   std::set<std::string> names;
   for (const auto& [series, measured] : measured_) names.insert(measured.metric.name());
   for (const MetricSpec& spec : manifest_.metrics) {
-    if (spec.required && names.count(spec.name) == 0) {
-      return {v1::OUTCOME_INVALID, absl::StrCat("the required metric '", spec.name, "' is missing")};
-    }
+    if (spec.required && names.count(spec.name) == 0)
+      return invalid(absl::StrCat("the required metric '", spec.name, "' is missing"));
   }
-  return {v1::OUTCOME_OK, ""};
+  return {v1::OUTCOME_OK, v1::ENDING_DONE, ""};
 }
 
 void RunRecorder::AddMetrics(v1::Run& run) const {
@@ -220,10 +257,10 @@ void RunRecorder::AddWarnings(const RunOutcome& outcome, v1::Run& run) const {
   }
 }
 
-void RunRecorder::Finish(const RunOutcome& outcome, absl::Duration timeout, std::string_view cancel_reason,
-                         v1::Run& run) {
-  const Verdict verdict = Judge(outcome, timeout, cancel_reason);
+void RunRecorder::Finish(const RunOutcome& outcome, const Terms& terms, v1::Run& run) {
+  const Verdict verdict = Judge(outcome, terms);
   run.set_outcome(verdict.outcome);
+  run.set_ending(verdict.ending);
   run.set_reason(Reason(verdict.reason));
   AddMetrics(run);
   for (const std::string& note : notes_) run.add_notes(note);

@@ -34,10 +34,16 @@ class RunRecorder {
   // A line of standard error.
   void OnLog(std::string_view line) { log_.Add(line); }
 
-  // Sets outcome, reason, metrics, exit status, signal, duration, usage, log, warnings and notes.
-  // `cancel_reason` counts when the run was cancelled; `timeout` is what the run was given.
-  void Finish(const RunOutcome& outcome, absl::Duration timeout, std::string_view cancel_reason,
-              v1::Run& run);
+  // What the run was given, and why it was cancelled if it was.
+  struct Terms {
+    absl::Duration timeout;
+    std::string cancel_reason;
+    CancelCause cancel_cause = CancelCause::kRequest;
+    RunBounds bounds;
+  };
+
+  // Sets outcome, ending, reason, metrics, exit status, signal, duration, usage, log, warnings and notes.
+  void Finish(const RunOutcome& outcome, const Terms& terms, v1::Run& run);
 
  private:
   struct Measured {
@@ -47,6 +53,7 @@ class RunRecorder {
 
   struct Verdict {
     v1::Outcome outcome;
+    v1::Ending ending;
     std::string reason;
   };
 
@@ -54,7 +61,8 @@ class RunRecorder {
   bool RecordMetric(const PluginEvent& event);
   void Fault(std::string_view reason);
   void Note(std::string_view message);
-  Verdict Judge(const RunOutcome& outcome, absl::Duration timeout, std::string_view cancel_reason) const;
+  Verdict Judge(const RunOutcome& outcome, const Terms& terms) const;
+  Verdict JudgeStop(const RunOutcome& outcome, const Terms& terms) const;
   Verdict JudgeExit(int status) const;
   Verdict JudgeResults() const;
   std::string LastWords(std::string_view otherwise) const;

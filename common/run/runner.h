@@ -20,6 +20,7 @@
 #include "absl/time/time.h"
 
 #include "common/run/cancel_token.h"
+#include "common/run/throttling.h"
 
 namespace fleetmark {
 
@@ -33,6 +34,18 @@ struct RunLimits {
 struct RunUser {
   uid_t uid;
   gid_t gid;
+  std::vector<gid_t> groups;  // beside `gid`
+};
+
+enum class IoClass { kInherit, kBestEffort, kIdle };
+
+// What a run may take of its machine. 0: no bound.
+struct RunBounds {
+  int64_t memory_bytes = 0;  // held by the run's cgroup, where there is one
+  int64_t processes = 0;     // the same; without cgroups by RLIMIT_NPROC, if the run has a user of its own
+  int64_t open_files = 0;    // of each process
+  int64_t work_dir_bytes =
+      0;  // on disk; looked at twice a second, so that a fast writer gets somewhat further
 };
 
 struct RunSpec {
@@ -49,8 +62,9 @@ struct RunSpec {
   int nice = 0;
   std::optional<RunUser> user;
   std::vector<int> cpus;  // empty: any
-  std::optional<int64_t> max_open_files;
-  std::optional<int64_t> max_processes;  // of the user, as RLIMIT_NPROC counts them
+  RunBounds bounds;
+  IoClass io_class = IoClass::kInherit;
+  std::string name;  // of the run's cgroup, unique among runs; empty: it gets none
   // Called once, as the run begins, with the process that all of it descends from.
   std::function<void(pid_t reaper)> on_started;
 };
@@ -62,8 +76,11 @@ enum class RunEnd {
   kCancelled,      // by the token
   kOutputTooLong,  // more lines or bytes than the limits
   kLineTooLong,
-  kRefused,     // `on_line` returned false
-  kReaperLost,  // the run's reaper was killed; how the program ended is not known
+  kWorkFolderFull,    // `bounds.work_dir_bytes`
+  kTooManyProcesses,  // `bounds.processes`
+  kOutOfMemory,       // the kernel killed a process of it
+  kRefused,           // `on_line` returned false
+  kReaperLost,        // the run's reaper was killed; how the program ended is not known
 };
 
 struct RunUsage {
@@ -81,6 +98,8 @@ struct RunOutcome {
   absl::Duration elapsed;
   bool leftovers_killed = false;  // the program left processes running
   int unkillable = 0;             // processes that even SIGKILL did not end within seconds
+  bool at_memory_limit = false;   // of kOutOfMemory: at its own limit; else the machine had no more
+  Throttling throttling;
   RunUsage usage;
 };
 

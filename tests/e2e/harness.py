@@ -140,6 +140,9 @@ class Agent:
             f"gate: {gate}",
             "benchmarks:"]
         lines += [f"  - {json.dumps(b)}" for b in benchmarks]
+        # The default user may not be able to enter the folders above the plugins under test.
+        if os.geteuid() == 0 and "plugins:" not in extra:
+            lines.append("plugins: {user: root}")
         self.config = self.folder / "agent.yaml"
         self.config.write_text("\n".join(lines) + "\n" + extra)
         self.process = None

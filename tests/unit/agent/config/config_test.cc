@@ -44,6 +44,29 @@ TEST(AgentConfig, ReadsEverything) {
   EXPECT_EQ(config.benchmarks[0].where, "agent.yaml:6:5");
 }
 
+TEST(AgentConfig, BoundsOfRuns) {
+  const auto with = [](const std::string& plugins) {
+    return ParseAgentConfig(kGood + ("plugins: {" + plugins + "}\n"), "agent.yaml", "/");
+  };
+  const AgentConfig plain = with("").value();
+  const int64_t machine = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  EXPECT_NEAR(static_cast<double>(plain.run_bounds.memory_bytes), static_cast<double>(machine) / 2, 100);
+  EXPECT_EQ(plain.run_bounds.processes, 4096);
+  EXPECT_EQ(plain.run_bounds.work_dir_bytes, int64_t{1} << 30);
+  EXPECT_EQ(plain.plugin_cgroup, "auto");
+  EXPECT_EQ(plain.io_class, IoClass::kBestEffort);
+  const AgentConfig set =
+      with("memory_max: 2GiB, io_class: idle, cgroup: /x.slice, max_processes: 99").value();
+  EXPECT_EQ(set.run_bounds.memory_bytes, int64_t{2} << 30);
+  EXPECT_EQ(set.io_class, IoClass::kIdle);
+  EXPECT_EQ(set.plugin_cgroup, "/x.slice");
+  EXPECT_EQ(set.run_bounds.processes, 99);
+  for (const char* wrong : {"memory_max: 0%", "memory_max: 101%", "memory_max: lots", "cgroup: x",
+                            "cgroup: /../x", "io_class: real-time", "work_dir_max_bytes: 5"}) {
+    EXPECT_FALSE(with(wrong).ok()) << wrong;
+  }
+}
+
 TEST(AgentConfig, NodeNameIsTheHostsByDefault) {
   const auto config = ParseAgentConfig(Replaced(kGood, "name: n1, ", ""), "agent.yaml", "/");
   char host[256];

@@ -40,7 +40,7 @@ class RunRecorderTest : public testing::Test {
     run.set_run_id(NewUlid(absl::FromUnixSeconds(1)));
     run.set_benchmark("b");
     run.set_plugin("evil");
-    recorder.Finish(outcome, absl::Seconds(5), "a person asked", run);
+    recorder.Finish(outcome, terms_, run);
     EXPECT_TRUE(CheckRun(run).ok()) << CheckRun(run);
     return run;
   }
@@ -52,6 +52,7 @@ class RunRecorderTest : public testing::Test {
   }
 
   PluginManifest manifest_ = Manifest();
+  RunRecorder::Terms terms_ = {absl::Seconds(5), "a person asked"};
   std::vector<double> fractions_;
   std::function<void(double, std::string_view)> progress_ = [this](double fraction, std::string_view) {
     fractions_.push_back(fraction);
@@ -121,10 +122,59 @@ TEST_F(RunRecorderTest, HowItWasStoppedDecides) {
   outcome.end = RunEnd::kSignaled;
   outcome.signal = 11;
   EXPECT_THAT(Record({kRate, kDone}, outcome).reason(), HasSubstr("signal 11 (Segmentation fault)"));
+  outcome = RunOutcome();
+  outcome.end = RunEnd::kCancelled;
+  EXPECT_EQ(Record({}, outcome).ending(), v1::ENDING_CANCELLED);
+  terms_.cancel_cause = CancelCause::kGate;
+  EXPECT_EQ(Record({}, outcome).ending(), v1::ENDING_GATE);
   for (RunEnd end : {RunEnd::kOutputTooLong, RunEnd::kLineTooLong, RunEnd::kReaperLost}) {
     outcome.end = end;
     EXPECT_EQ(Record({kRate, kDone}, outcome).outcome(), v1::OUTCOME_FAILED);
   }
+}
+
+TEST_F(RunRecorderTest, EndingsAreToldApart) {
+  EXPECT_EQ(Record({kRate, kDone}).ending(), v1::ENDING_DONE);
+  EXPECT_EQ(Record({kRate}).ending(), v1::ENDING_EXIT_STATUS);
+  EXPECT_EQ(Record({}, Exit(77)).ending(), v1::ENDING_SKIPPED);
+  EXPECT_EQ(Record({}, Exit(78)).ending(), v1::ENDING_EXIT_STATUS);
+  EXPECT_EQ(Record({kDone}).ending(), v1::ENDING_INVALID);
+  terms_.bounds.memory_bytes = int64_t{4} << 30;
+  terms_.bounds.work_dir_bytes = 1 << 20;
+  terms_.bounds.processes = 50;
+  struct Case {
+    RunEnd end;
+    v1::Ending ending;
+    const char* reason;
+  };
+  for (const Case& c : {Case{RunEnd::kTimedOut, v1::ENDING_TIMEOUT, "5s"},
+                        Case{RunEnd::kReaperLost, v1::ENDING_SIGNAL, "watched over"},
+                        Case{RunEnd::kLineTooLong, v1::ENDING_OVER_LIMIT, "64KiB"},
+                        Case{RunEnd::kOutputTooLong, v1::ENDING_OVER_LIMIT, "20000 lines"},
+                        Case{RunEnd::kWorkFolderFull, v1::ENDING_OVER_LIMIT, "1MiB"},
+                        Case{RunEnd::kTooManyProcesses, v1::ENDING_OVER_LIMIT, "50 processes"},
+                        Case{RunEnd::kOutOfMemory, v1::ENDING_OUT_OF_MEMORY, "the machine had none left"}}) {
+    RunOutcome outcome;
+    outcome.end = c.end;
+    const v1::Run run = Record({kRate, kDone}, outcome);
+    EXPECT_EQ(run.ending(), c.ending);
+    EXPECT_THAT(run.reason(), HasSubstr(c.reason));
+  }
+  RunOutcome outcome;
+  outcome.end = RunEnd::kOutOfMemory;
+  outcome.at_memory_limit = true;
+  EXPECT_THAT(Record({}, outcome).reason(), HasSubstr("its limit of 4GiB"));
+}
+
+TEST_F(RunRecorderTest, ThrottledRunIsInvalid) {
+  RunOutcome outcome;
+  outcome.throttling = {17, "/sys/fs/cgroup/user.slice"};
+  const v1::Run run = Record({kRate, kDone}, outcome);
+  EXPECT_EQ(run.outcome(), v1::OUTCOME_INVALID);
+  EXPECT_EQ(run.ending(), v1::ENDING_THROTTLED);
+  EXPECT_THAT(run.reason(), HasSubstr("17 periods by the CPU quota of /sys/fs/cgroup/user.slice"));
+  // What failed by itself is not excused by a quota.
+  EXPECT_EQ(Record({kRate}, outcome).ending(), v1::ENDING_EXIT_STATUS);
 }
 
 TEST_F(RunRecorderTest, WhatCannotBeTrustedIsInvalid) {
@@ -209,7 +259,7 @@ TEST_F(RunRecorderTest, AnyLinesGiveARunWithinTheLimits) {
       for (size_t n = 1 + pick(5); n > 0; --n) line += pieces[pick(pieces.size())];
     }
     RunOutcome outcome;
-    outcome.end = static_cast<RunEnd>(pick(8));
+    outcome.end = static_cast<RunEnd>(pick(11));
     outcome.exit_status = static_cast<int>(pick(256));
     Record(lines, outcome);
   }
