@@ -150,6 +150,15 @@ absl::Status CheckHeartbeat(const v1::Heartbeat& heartbeat) {
   return CheckBenchmarks(heartbeat.benchmarks());
 }
 
+absl::Status CheckLeaseRequest(const v1::LeaseRequest& request) {
+  if (request.request_id().empty()) return absl::InvalidArgumentError("lease_request.request_id is not set");
+  FM_RETURN_IF_ERROR(CheckText("lease_request.request_id", request.request_id(), limits::kNameBytes));
+  FM_RETURN_IF_ERROR(CheckBenchmarkName("lease_request.benchmark", request.benchmark()));
+  if (request.duration_seconds() > 0 && std::isfinite(request.duration_seconds())) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("lease_request.duration_seconds must be above 0, not ", request.duration_seconds()));
+}
+
 const char* RefusalKindName(RefusalKind kind) {
   switch (kind) {
     case RefusalKind::kInvalid:
