@@ -79,6 +79,7 @@ void AgentStream::HandleHello() {
   }
   node_ = hello.node().name();
   epoch_ = hello.epoch();
+  NoteClock(hello.time_unix_ns());
   labels_ = Labels(hello.node().labels().begin(), hello.node().labels().end());
   {
     MutexLock lock(mu_);
@@ -191,6 +192,7 @@ void AgentStream::HandleRecords() {
     Close(checked.status());
     return;
   }
+  parts_.metrics.moved_back.Add(static_cast<double>(checked->moved_back));
   std::vector<v1::Refusal> refused;
   for (RefusedRecord& record : checked->refused) {
     parts_.metrics.Refused(record.kind);
@@ -240,11 +242,25 @@ void AgentStream::HandleHeartbeat() {
     session_id = session_id_;
   }
   parts_.sessions.OnHeartbeat(session_id, heartbeat);
-  if (heartbeat.benchmarks().empty() && heartbeat.plugins().empty()) return;
-  UpdateNode([heartbeat](v1::Node* node) {
+  const bool clock_changed = NoteClock(heartbeat.time_unix_ns());
+  if (heartbeat.benchmarks().empty() && heartbeat.plugins().empty() && !clock_changed) return;
+  UpdateNode([heartbeat, offset = clock_offset_](v1::Node* node) {
+    node->set_clock_offset_seconds(absl::ToDoubleSeconds(offset));
     if (!heartbeat.benchmarks().empty()) *node->mutable_benchmarks() = heartbeat.benchmarks();
     if (!heartbeat.plugins().empty()) *node->mutable_plugins() = heartbeat.plugins();
   });
+}
+
+// True when the agent's clock is off by another amount than before. Small ones are the network's.
+bool AgentStream::NoteClock(int64_t time_unix_ns) {
+  if (time_unix_ns == 0) return false;
+  const absl::Duration offset = absl::FromUnixNanos(time_unix_ns) - parts_.clock.Now();
+  if (absl::AbsDuration(offset - clock_offset_) < absl::Minutes(1)) return false;
+  clock_offset_ = offset;
+  if (absl::AbsDuration(offset) > absl::Seconds(limits::kClockSkewSeconds)) {
+    LogWarn("an agent's clock is wrong", {{"node", node_}, {"ahead_seconds", absl::ToInt64Seconds(offset)}});
+  }
+  return true;
 }
 
 void AgentStream::HandleLeaseRequest() {

@@ -64,6 +64,7 @@ class AgentStream final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::C
   void Handle();
   void HandleRecords();
   void HandleHeartbeat();
+  bool NoteClock(int64_t time_unix_ns);
   void HandleLeaseRequest();
   void UpdateNode(const std::function<void(v1::Node*)>& change);
   void OnRoom();
@@ -88,6 +89,7 @@ class AgentStream final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::C
   std::string node_;
   Labels labels_;
   std::string epoch_;
+  absl::Duration clock_offset_;  // how far the agent's clock is ahead; touched as incoming_ is
   const std::shared_ptr<Committer::Lane> lane_ = std::make_shared<Committer::Lane>();
 
   Mutex mu_;

@@ -3,7 +3,7 @@
 
 Every run that the agent has said is complete is then in the collector exactly once.
 
-    FM_BIN_DIR=build/release/bin FM_SOURCE_DIR=. tests/fault/kill_test.py [--kills N] [--seed N]
+    FM_BIN_DIR=build/release/bin FM_SOURCE_DIR=. tests/fault/kill_test.py [--kills N] [--seed N] [--delay MS]
 
 Exit status: 0 passed, 1 failed, 77 can't be run here.
 """
@@ -22,6 +22,7 @@ from harness import EndToEndTest, wait_for  # noqa: E402
 
 KILLS = 15
 SEED = 1
+DELAY_MS = 15  # each way
 
 BENCHMARKS = [{"name": f"tick-{i}", "plugin": "tick", "schedule": "every 1s",
                "params": {"value": i, "sleep_ms": sleep_ms, "log_bytes": log_bytes}}
@@ -40,8 +41,12 @@ class Weather(threading.Thread):
 
     def run(self):
         try:
-            while not self.ending.wait(self.dice.uniform(0.5, 2.5)):
-                self.dice.choice([self.kill_collector, self.partition, self.loss])()
+            troubles = []
+            while not self.ending.wait(self.dice.uniform(0.2, 2)):
+                if not troubles:  # each kind comes as often as the others, however short the test
+                    troubles = [self.kill_collector, self.partition, self.loss]
+                    self.dice.shuffle(troubles)
+                troubles.pop()()
         except Exception as e:  # the test's thread reports it
             self.error = e
 
@@ -70,7 +75,7 @@ class Weather(threading.Thread):
 
 class KillTest(EndToEndTest):
     def test_every_completed_run_arrives_once(self):
-        link = netns.Link()
+        link = netns.Link(self.folder, DELAY_MS)
         self.addCleanup(link.close)
         collector = netns.FarCollector(self.folder / "collector", link)
         agent = netns.FarAgent(self.folder / "node-0", "node-0", link, collector, BENCHMARKS)
@@ -90,7 +95,8 @@ class KillTest(EndToEndTest):
         took = time.monotonic() - began
         wait_for("runs go on", lambda n=len(agent.completed_runs()): len(agent.completed_runs()) > n)
         completed, stored = self.assert_exactly_once(collector, [agent], seconds=120)
-        print(f"{KILLS} kills of the agent in {took:.0f} s (seed {SEED}), with {weather.counts}: "
+        print(f"{KILLS} kills of the agent in {took:.0f} s (seed {SEED}), {DELAY_MS} ms of delay each way, "
+              f"{weather.counts}: "
               f"{completed} runs reported complete, {stored} stored a moment later, none lost, none twice")
 
     def kill_repeatedly(self, agent, weather):
@@ -105,12 +111,13 @@ class KillTest(EndToEndTest):
 
 
 def main():
-    global KILLS, SEED
+    global KILLS, SEED, DELAY_MS
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=KILLS)
     parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--delay", type=float, default=DELAY_MS, help="milliseconds each way")
     options = parser.parse_args()
-    KILLS, SEED = options.kills, options.seed
+    KILLS, SEED, DELAY_MS = options.kills, options.seed, options.delay
     if why := netns.missing():
         print(f"skipped: {why}")
         return 77

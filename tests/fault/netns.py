@@ -1,6 +1,6 @@
-"""Two network namespaces joined by a link that a test can break, and the real programs inside them.
+"""Two network namespaces joined by a slow link that a test can break, and the real programs inside them.
 
-Needs root, `ip` and `nft`; `missing()` says what is not there. Whatever was made is removed by `close`.
+Needs root, `ip`, `ethtool` and `nft`; `missing()` says what is not there. Whatever was made is removed by `close`.
 """
 
 import json
@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
-from harness import BIN, Agent, Collector, Process, wait_for  # noqa: E402
+from harness import BIN, BUILD, Agent, Collector, Process, wait_for  # noqa: E402
 
 AGENT_ADDRESS, COLLECTOR_ADDRESS = "10.77.0.1", "10.77.0.2"
 LOSS_TABLE = "fleetmark_test"
@@ -21,7 +21,7 @@ def missing():
     """Why namespaces can't be made here; empty if they can."""
     if os.geteuid() != 0:
         return "needs root"
-    for program in ("ip", "nft"):
+    for program in ("ip", "ethtool", "nft"):
         if shutil.which(program) is None:
             return f"needs {program}"
     probe = subprocess.run(["unshare", "--net", "true"], capture_output=True, text=True, check=False)
@@ -36,24 +36,41 @@ def run(*argv, stdin=None):
 
 
 class Link:
-    """The namespaces `agent_side` and `collector_side`, with one address each."""
+    """The namespaces `agent_side` and `collector_side`, with one address each, and between them one in which
+    tests/fault/link_emulator.cc hands the frames on."""
 
-    def __init__(self):
-        self.agent_side, self.collector_side = (f"fmt{os.getpid()}{side}" for side in "ac")
+    def __init__(self, folder, delay_ms):
+        self.agent_side, self.middle, self.collector_side = (f"fmt{os.getpid()}{side}" for side in "amc")
         self.made = []
+        self.emulator = None
         try:
-            for space in (self.agent_side, self.collector_side):
+            for space in (self.agent_side, self.middle, self.collector_side):
                 run("ip", "netns", "add", space)
                 self.made.append(space)
                 run("ip", "-n", space, "link", "set", "lo", "up")
-            run("ip", "-n", self.agent_side, "link", "add", "wire", "type", "veth", "peer", "name", "wire",
-                "netns", self.collector_side)
-            for space, address in ((self.agent_side, AGENT_ADDRESS), (self.collector_side, COLLECTOR_ADDRESS)):
-                run("ip", "-n", space, "addr", "add", f"{address}/24", "dev", "wire")
-                run("ip", "-n", space, "link", "set", "wire", "up")
-        except Exception:
+            self._end(self.agent_side, AGENT_ADDRESS, "left")
+            self._end(self.collector_side, COLLECTOR_ADDRESS, "right")
+            self.emulator = Process(["ip", "netns", "exec", self.middle, BUILD / "tests" / "link_emulator", "left",
+                                     "right", delay_ms, delay_ms / 4, 0], pathlib.Path(folder) / "link.log")
+            wait_for("the link carries packets", self._carries)
+        except BaseException:
             self.close()
             raise
+
+    def _end(self, space, address, peer):
+        run("ip", "-n", space, "link", "add", "wire", "type", "veth", "peer", "name", peer, "netns", self.middle)
+        run("ip", "-n", space, "addr", "add", f"{address}/24", "dev", "wire")
+        # The emulator sees what the interface was given: whole frames with their checksums.
+        run("ip", "netns", "exec", space, "ethtool", "-K", "wire", "tx", "off", "tso", "off", "gso", "off", "gro", "off")
+        run("ip", "-n", space, "link", "set", "wire", "up")
+        run("ip", "-n", self.middle, "link", "set", peer, "up")
+
+    def _carries(self):
+        """A TCP connection that is refused has been there and back."""
+        probe = ("import socket, sys\n"
+                 f"sys.exit(socket.socket().connect_ex(('{COLLECTOR_ADDRESS}', 1)) != 111)")
+        return subprocess.run(["ip", "netns", "exec", self.agent_side, "timeout", "2", sys.executable, "-c", probe],
+                              capture_output=True, check=False).returncode == 0
 
     def cut(self):
         run("ip", "-n", self.collector_side, "link", "set", "wire", "down")
@@ -80,6 +97,9 @@ class Link:
         self.lose_nothing()
 
     def close(self):
+        if self.emulator is not None:
+            self.emulator.kill()
+            self.emulator = None
         while self.made:
             subprocess.run(["ip", "netns", "del", self.made.pop()], capture_output=True, check=False)
 

@@ -1,12 +1,14 @@
 #include "collector/control/lease_table.h"
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <map>
 #include <memory>
 #include <random>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -378,6 +380,29 @@ TEST_F(LeaseTableTest, NeverMoreHoldersThanTheLimits) {
     EXPECT_EQ(most, (std::pair<size_t, size_t>{2, 5}));  // nor fewer than it could
     EXPECT_GT(fleet.grants(), 100);
   }
+}
+
+TEST_F(LeaseTableTest, ThreadsTogetherKeepTheLimit) {
+  MakeReady({Limit("three", 3)});
+  Connect(8);
+  std::atomic<int> out{0};
+  std::atomic<int> grants{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&, name = absl::StrCat("n", i), session = static_cast<uint64_t>(100 + i)] {
+      for (int round = 0; round < 300; ++round) {
+        table_->Connected(session + static_cast<uint64_t>(round) * 8, name, {});
+        if (!Ask(name).granted()) continue;
+        EXPECT_LE(++out, 3);
+        ++grants;
+        --out;
+        table_->Release(name, "l");
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GT(grants, 0);
+  EXPECT_EQ(table_->held(), 0u);
 }
 
 // Every node that comes back when it was told to gets its turn, in about the order of their coming.

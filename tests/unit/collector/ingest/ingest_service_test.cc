@@ -362,6 +362,23 @@ TEST_F(IngestServiceTest, LeasesAreGrantedDeniedAndReleased) {
   EXPECT_TRUE(answer->lease().granted());
 }
 
+TEST_F(IngestServiceTest, AClockThatGoesWrongIsNotedWithItsNode) {
+  Start();
+  Client client(*stub_);
+  client.Join("n1");
+  v1::AgentMessage message;
+  message.mutable_heartbeat()->set_time_unix_ns(absl::ToUnixNanos(clock_.Now() + absl::Hours(24)));
+  client.Send(message);
+  client.SendRecords({RunRecord(1, MakeRun(absl::ToUnixNanos(clock_.Now() + absl::Hours(24))))});
+  EXPECT_THAT(client.AwaitAck(1),
+              SizeIs(0));  // not refused; and the note is before it in the committer's queue
+  const auto node = store_->GetNode("n1");
+  ASSERT_TRUE(node.ok()) << node.status();
+  EXPECT_DOUBLE_EQ(node->clock_offset_seconds(), 86400);
+  EXPECT_LE(node->last_run_unix_ns(), absl::ToUnixNanos(clock_.Now()));
+  EXPECT_THAT(registry_.Serialize(), HasSubstr("fleetmark_ingest_records_moved_back_total 1"));
+}
+
 TEST_F(IngestServiceTest, AWrongLeaseRequestEndsTheStream) {
   Start();
   Client client(*stub_);
