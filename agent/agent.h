@@ -7,9 +7,11 @@
 #include <memory>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 #include "agent/benchmark_set.h"
 #include "agent/config.h"
+#include "agent/local_control.h"
 
 namespace fleetmark::agent {
 
@@ -25,14 +27,18 @@ class Agent {
   absl::Status OpenData();
   absl::Status Serve();
 
+  // In place of Serve: runs one benchmark, as the agent would, and nothing that is scheduled.
+  absl::StatusOr<v1::RunProgress> RunOnce(const LocalRunRequest& request);
+
   // Takes over the benchmarks and plugins of a new configuration; nothing else of it.
   void Reload(std::shared_ptr<const BenchmarkSet> benchmarks);
 
   // Cancels and records what runs, sends what it can within the configured time, and ends every thread.
   void Stop();
 
+  struct Parts;  // agent_parts.h
+
  private:
-  struct Parts;
   const AgentConfig config_;
   std::unique_ptr<Parts> parts_;
 };

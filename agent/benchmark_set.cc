@@ -1,8 +1,10 @@
 #include "agent/benchmark_set.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -84,12 +86,27 @@ const PreparedBenchmark* BenchmarkSet::Find(const std::string& name) const {
   return nullptr;
 }
 
+namespace {
+
+// Of "gpu3" the bit 3; of no devices all bits.
+uint64_t GpuBits(const v1::Benchmark& b) {
+  uint64_t bits = 0;
+  for (const std::string& device : b.devices()) {
+    int number = 0;
+    if (absl::SimpleAtoi(device.substr(3), &number)) bits |= uint64_t{1} << std::clamp(number, 0, 63);
+  }
+  return bits == 0 ? ~uint64_t{0} : bits;
+}
+
+}  // namespace
+
 std::vector<Scheduler::Job> BenchmarkSet::Jobs() const {
   std::vector<Scheduler::Job> jobs;
   for (const PreparedBenchmark& b : benchmarks_) {
     const PluginResources& uses = b.plugin.manifest.resources;
     jobs.push_back({b.benchmark.name(), b.schedule,
-                    Claims{ToClaim(uses.cpu), ToClaim(uses.gpu), ToClaim(uses.disk), ToClaim(uses.net)}});
+                    Claims{ToClaim(uses.cpu), ToClaim(uses.gpu), ToClaim(uses.disk), ToClaim(uses.net),
+                           GpuBits(b.benchmark)}});
   }
   return jobs;
 }

@@ -133,6 +133,11 @@ void ReadSpool(YamlValue spool, AgentConfig& config) {
   spool.NoOtherKeys();
 }
 
+void ReadBudget(YamlValue budget, AgentConfig& config) {
+  config.budget_share = budget.Key("share").Double(0.005, 0.0001, 1);
+  budget.NoOtherKeys();
+}
+
 }  // namespace
 
 absl::StatusOr<AgentConfig> ParseAgentConfig(std::string_view text, const std::string& origin,
@@ -151,6 +156,7 @@ absl::StatusOr<AgentConfig> ParseAgentConfig(std::string_view text, const std::s
   http.NoOtherKeys();
   config.log = ReadLogSection(root.Key("log"));
   ReadSpool(root.Key("spool"), config);
+  ReadBudget(root.Key("budget"), config);
   YamlValue facts = root.Key("facts");
   config.facts_interval =
       facts.Key("interval").Duration(absl::Hours(1), absl::Minutes(1), absl::Hours(24 * 7));

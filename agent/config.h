@@ -43,6 +43,7 @@ struct AgentConfig {
   bool allow_root_plugins = false;
   std::string plugin_user;  // empty: the agent's own
   int nice = 0;
+  double budget_share = 0;  // of the node's time
   std::vector<BenchmarkConfig> benchmarks;
 };
 

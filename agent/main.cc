@@ -3,6 +3,7 @@
 
 #include "agent/agent.h"
 #include "agent/benchmark_set.h"
+#include "agent/commands.h"
 #include "agent/config.h"
 #include "common/base/status.h"
 #include "common/daemon/program.h"
@@ -39,9 +40,17 @@ void Reload(const std::string& path, fleetmark::agent::Agent& agent) {
 int main(int argc, char** argv) {
   using namespace fleetmark;
   const DaemonFlags flags = ParseDaemonFlags(
-      argc, argv, "Runs benchmarks on this node and sends the results.", "/etc/fleetmark/agent.yaml");
+      argc, argv,
+      "Runs benchmarks on this node and sends the results. Commands: health, plan, run BENCHMARK [epilog].",
+      "/etc/fleetmark/agent.yaml");
+  const absl::StatusOr<bool> is_command = agent::IsCommand(flags.arguments);
+  if (!is_command.ok()) return Fail(is_command.status(), kExitUsage);
   auto config = agent::LoadAgentConfig(flags.config);
   if (!config.ok()) return Fail(config.status(), kExitConfig);
+  // Asked often, and needs nothing but the data folder: not the plugins.
+  if (*is_command && flags.arguments.front() == "health") {
+    return agent::RunCommand(flags.arguments, *config, nullptr);
+  }
   if (!flags.log_level.empty())
     ParseLogLevel(flags.log_level, &config->log.level).IgnoreError();  // checked above
   InitLog(config->log);
@@ -51,6 +60,7 @@ int main(int argc, char** argv) {
     printf("%s is good\n", flags.config.c_str());
     return kExitOk;
   }
+  if (*is_command) return agent::RunCommand(flags.arguments, *config, *benchmarks);
   BlockDaemonSignals();
 
   agent::Agent agent(*config, *benchmarks);

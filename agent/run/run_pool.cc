@@ -57,7 +57,7 @@ void RunPool::Stop(const std::string& reason) {
   {
     MutexLock lock(mu_);
     stopping_ = true;
-    for (Slot& slot : slots_) slot.cancel.Cancel(reason);
+    for (Slot& slot : slots_) slot.cancel.Cancel(reason, CancelCause::kShutdown);
     while (true) {
       done.splice(done.end(), TakeDone());
       if (slots_.empty()) break;

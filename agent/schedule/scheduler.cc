@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "common/base/status.h"
+#include "common/config/quantities.h"
 
 namespace fleetmark::agent {
 namespace {
@@ -54,6 +55,9 @@ void Scheduler::Loop() {
     for (const auto& [request, why] : work.refusals) {
       if (callbacks_.refused) callbacks_.refused(request, why);
     }
+    for (const Missed& missed : work.missed) {
+      if (callbacks_.missed) callbacks_.missed(missed.benchmark, missed.due, missed.why);
+    }
     for (const Start& start : work.starts) callbacks_.start(start);
   }
 }
@@ -61,7 +65,7 @@ void Scheduler::Loop() {
 Scheduler::Work Scheduler::Advance() {
   Work work;
   FollowWallClock();
-  CollectDue();
+  CollectDue(work);
   Expire(work);
   std::vector<const Job*> ahead;
   StartRequests(ahead, work);
@@ -79,10 +83,16 @@ void Scheduler::FollowWallClock() {
   for (State& state : states_) state.next_due = NextDue(state.job, wall);
 }
 
-void Scheduler::CollectDue() {
+void Scheduler::CollectDue(Work& work) {
   for (State& state : states_) {
     if (state.next_due > seen_wall_) continue;
-    if (!state.waiting_since.has_value()) state.waiting_since = state.next_due;
+    if (!state.waiting_due.has_value()) {
+      state.waiting_due = state.next_due;
+      state.queued = state.next_due;
+    } else if (!state.deferred_why.empty()) {
+      work.missed.push_back({state.job.benchmark, *state.waiting_due, state.deferred_why});
+      state.waiting_due = state.next_due;
+    }
     state.next_due = NextDue(state.job, seen_wall_);
   }
 }
@@ -95,7 +105,8 @@ void Scheduler::Expire(Work& work) {
       continue;
     }
     const State* state = Find(it->request.benchmark);
-    const std::string obstacle = state == nullptr ? "" : Obstacle(state->job, {});
+    std::string obstacle = it->deferred_why;
+    if (obstacle.empty() && state != nullptr) obstacle = Obstacle(state->job, {});
     work.refusals.emplace_back(
         it->request, absl::StrCat("not started within ", absl::FormatDuration(it->request.expires_after),
                                   obstacle.empty() ? "" : ": ", obstacle));
@@ -106,36 +117,55 @@ void Scheduler::Expire(Work& work) {
 void Scheduler::StartRequests(std::vector<const Job*>& ahead, Work& work) {
   for (auto it = requests_.begin(); it != requests_.end();) {
     const Job& job = Find(it->request.benchmark)->job;
+    if (it->not_before > seen_mono_) {
+      ++it;
+      continue;
+    }
     if (!Obstacle(job, ahead).empty()) {
       ahead.push_back(&job);
       ++it;
       continue;
     }
     running_[job.benchmark] = job.claims;
-    work.starts.push_back({job.benchmark, it->came, it->request.trigger, it->request.request_id});
+    work.starts.push_back(
+        {job.benchmark, it->came, it->request.trigger, it->request.request_id, it->expires});
     it = requests_.erase(it);
   }
 }
 
 void Scheduler::StartScheduled(std::vector<const Job*>& ahead, Work& work) {
+  budget_waits_.clear();
+  budget_ready_ = MonoTime::InfiniteFuture();
   for (State* state : InDueOrder()) {
+    if (state->not_before > seen_mono_) continue;
     if (!Obstacle(state->job, ahead).empty()) {
       ahead.push_back(&state->job);
       continue;
     }
+    // One that costs less must not spend what this one waits for.
+    const absl::Duration wait =
+        callbacks_.budget_wait ? callbacks_.budget_wait(state->job.benchmark) : absl::ZeroDuration();
+    if (wait > absl::ZeroDuration()) {
+      budget_waits_ = state->job.benchmark;
+      budget_ready_ = seen_mono_ + wait;
+      return;
+    }
     running_[state->job.benchmark] = state->job.claims;
-    work.starts.push_back({state->job.benchmark, *state->waiting_since, v1::TRIGGER_SCHEDULE, ""});
-    state->waiting_since.reset();
+    work.starts.push_back({state->job.benchmark, *state->waiting_due, v1::TRIGGER_SCHEDULE, "", {}});
+    state->waiting_due.reset();
+    state->deferred_why.clear();
+    // The next one's wait is asked for after this one has been paid for, which its start does.
+    if (callbacks_.budget_wait) return;
   }
 }
 
 std::vector<Scheduler::State*> Scheduler::InDueOrder() {
   std::vector<State*> waiting;
   for (State& state : states_) {
-    if (state.waiting_since.has_value()) waiting.push_back(&state);
+    if (state.waiting_due.has_value()) waiting.push_back(&state);
   }
   std::stable_sort(waiting.begin(), waiting.end(),
-                   [](const State* a, const State* b) { return *a->waiting_since < *b->waiting_since; });
+                   [](const State* a, const State* b) { return a->queued < b->queued; });
   return waiting;
 }
 
@@ -166,9 +196,14 @@ MonoTime Scheduler::NextDeadline() const {
   for (const State& state : states_) {
     if (state.next_due < absl::InfiniteFuture())
       next = std::min(next, seen_mono_ + (state.next_due - seen_wall_));
+    if (state.waiting_due.has_value() && state.not_before > seen_mono_)
+      next = std::min(next, state.not_before);
   }
-  for (const Waiting& waiting : requests_) next = std::min(next, waiting.expires);
-  return next;
+  for (const Waiting& waiting : requests_) {
+    next = std::min(next, waiting.expires);
+    if (waiting.not_before > seen_mono_) next = std::min(next, waiting.not_before);
+  }
+  return std::min(next, budget_ready_);
 }
 
 void Scheduler::Reload(std::vector<Job> jobs) {
@@ -180,9 +215,14 @@ void Scheduler::Reload(std::vector<Job> jobs) {
     State state;
     state.next_due = NextDue(job, now);
     if (old != nullptr) {
-      state.waiting_since = old->waiting_since;
+      const absl::Time next_due = state.next_due;
+      state = *old;
+      state.next_due = next_due;
       // Due by now, and the thread has not seen it yet.
-      if (old->next_due <= now && !state.waiting_since.has_value()) state.waiting_since = old->next_due;
+      if (old->next_due <= now && !state.waiting_due.has_value()) {
+        state.waiting_due = old->next_due;
+        state.queued = old->next_due;
+      }
     }
     state.job = std::move(job);
     states.push_back(std::move(state));
@@ -210,7 +250,7 @@ absl::Status Scheduler::RunNow(const Request& request) {
       return absl::AlreadyExistsError(absl::StrCat("request ", request.request_id, " waits already"));
     }
   }
-  requests_.push_back({request, clock_.Now(), clock_.Mono() + request.expires_after});
+  requests_.push_back({request, clock_.Now(), clock_.Mono() + request.expires_after, {}, ""});
   changed_.NotifyAll();
   return absl::OkStatus();
 }
@@ -224,6 +264,33 @@ bool Scheduler::CancelRequest(const std::string& request_id) {
   requests_.erase(it);
   changed_.NotifyAll();  // it may have been what others waited behind
   return true;
+}
+
+void Scheduler::Deferred(const Start& start, const std::string& why, absl::Duration retry_after) {
+  MutexLock lock(mu_);
+  running_.erase(start.benchmark);
+  changed_.NotifyAll();
+  State* state = Find(start.benchmark);
+  if (state == nullptr) {
+    if (!start.request_id.empty()) {
+      orphans_.emplace_back(Request{start.request_id, start.benchmark, start.trigger, {}},
+                            "the benchmark is no longer configured");
+    }
+    return;
+  }
+  const MonoTime not_before = clock_.Mono() + retry_after;
+  if (!start.request_id.empty()) {
+    Request request{start.request_id, start.benchmark, start.trigger, start.expires - clock_.Mono()};
+    requests_.push_front({std::move(request), start.due, start.expires, not_before, why});
+    return;
+  }
+  // Its next time may have come while it was being tried: that one is the run that waits.
+  if (!state->waiting_due.has_value()) {
+    state->waiting_due = start.due;
+    state->queued = start.due;
+  }
+  state->not_before = not_before;
+  state->deferred_why = why;
 }
 
 void Scheduler::Finished(const std::string& benchmark) {
@@ -240,8 +307,14 @@ std::vector<Scheduler::Plan> Scheduler::Snapshot() const {
     plan.benchmark = state.job.benchmark;
     plan.next_due = state.next_due;
     plan.running = running_.count(plan.benchmark) > 0;
-    if (state.waiting_since.has_value()) {
-      plan.waits_for = Obstacle(state.job, {});
+    if (state.waiting_due.has_value()) {
+      plan.waits_for = state.deferred_why;
+      if (plan.waits_for.empty()) plan.waits_for = Obstacle(state.job, {});
+      if (plan.waits_for.empty() && budget_ready_ < MonoTime::InfiniteFuture()) {
+        plan.waits_for =
+            absl::StrCat("the benchmark-time budget, for ",
+                         DurationText(std::max(absl::Seconds(1), budget_ready_ - clock_.Mono())));
+      }
       if (plan.waits_for.empty()) plan.waits_for = "others wait before it";
     }
     plans.push_back(std::move(plan));

@@ -8,6 +8,10 @@
 //   clock that is set, by a minute or more, in either direction, makes every due time be found anew: no run
 //   for the time that was jumped over, no wait until the old time comes again.
 // - RunNow puts a run before all scheduled ones, until it expires.
+// - A run that was started and could not begin, because the node is not free, comes back by Deferred and is
+//   started again after a while. Meanwhile it holds nothing and stands in nobody's way. When the next time
+//   of its schedule comes first, the run that waited is reported as missed.
+// - A scheduled run waits for the node's time budget in turn: what comes later waits with it.
 //
 // Thread-safety: public methods, any thread; none blocks but Stop. Callbacks run in the scheduler's thread
 // with no lock held, must return quickly, and may call any method but Stop.
@@ -57,12 +61,18 @@ class Scheduler {
     absl::Time due;  // of a request: when it came
     v1::Trigger trigger = v1::TRIGGER_SCHEDULE;
     std::string request_id;  // empty: scheduled
+    MonoTime expires;        // of a request
   };
 
   struct Callbacks {
     std::function<void(const Start&)> start;  // whoever takes it calls Finished at its end
     // A request that was taken and is given up: it expired, or its benchmark is gone. `why` is for people.
     std::function<void(const Request&, const std::string& why)> refused;
+    // A scheduled run that was deferred until its next time came; `why` is the last reason given.
+    std::function<void(const std::string& benchmark, absl::Time due, const std::string& why)> missed;
+    // How long until the time budget allows a run of it; zero: now. Called with the scheduler's lock held:
+    // it must not call back. Unset: no budget.
+    std::function<absl::Duration(const std::string& benchmark)> budget_wait;
   };
 
   struct Plan {
@@ -90,6 +100,10 @@ class Scheduler {
   // True when the request still waited and now never starts; `refused` is not called.
   bool CancelRequest(const std::string& request_id);
 
+  // The run can't begin now, since `why`; it is started again after `retry_after`. Instead of Finished. A
+  // request that would have expired by then is refused when it expires.
+  void Deferred(const Start& start, const std::string& why, absl::Duration retry_after);
+
   // The run of this benchmark has ended.
   void Finished(const std::string& benchmark);
 
@@ -99,24 +113,35 @@ class Scheduler {
   struct State {
     Job job;
     absl::Time next_due = absl::InfiniteFuture();
-    std::optional<absl::Time> waiting_since;  // the due time of the run that waits
+    std::optional<absl::Time> waiting_due;  // the due time of the run that waits
+    absl::Time queued;                      // since when it waits, for its turn
+    MonoTime not_before;                    // of one that was deferred
+    std::string deferred_why;               // empty: it wasn't
   };
   struct Waiting {
     Request request;
     absl::Time came;
     MonoTime expires;
+    MonoTime not_before;
+    std::string deferred_why;
+  };
+  struct Missed {
+    std::string benchmark;
+    absl::Time due;
+    std::string why;
   };
   // What the thread does once the lock is free.
   struct Work {
     std::vector<Start> starts;
     std::vector<std::pair<Request, std::string>> refusals;
-    bool empty() const { return starts.empty() && refusals.empty(); }
+    std::vector<Missed> missed;
+    bool empty() const { return starts.empty() && refusals.empty() && missed.empty(); }
   };
 
   void Loop();
   Work Advance() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void FollowWallClock() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void CollectDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CollectDue(Work& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Expire(Work& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void StartRequests(std::vector<const Job*>& ahead, Work& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void StartScheduled(std::vector<const Job*>& ahead, Work& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -137,6 +162,9 @@ class Scheduler {
   std::deque<Waiting> requests_ ABSL_GUARDED_BY(mu_);
   std::vector<std::pair<Request, std::string>> orphans_ ABSL_GUARDED_BY(mu_);  // to be refused
   std::map<std::string, Claims> running_ ABSL_GUARDED_BY(mu_);
+  MonoTime budget_ready_ ABSL_GUARDED_BY(mu_) =
+      MonoTime::InfiniteFuture();                  // for the first that waits for it
+  std::string budget_waits_ ABSL_GUARDED_BY(mu_);  // that one; empty: none
   absl::Time seen_wall_ ABSL_GUARDED_BY(mu_);
   MonoTime seen_mono_ ABSL_GUARDED_BY(mu_);
   std::thread thread_;

@@ -22,7 +22,7 @@
 namespace fleetmark::agent {
 namespace {
 
-constexpr int64_t kFormat = 1;  // PRAGMA user_version
+constexpr int64_t kFormat = 2;  // PRAGMA user_version
 constexpr uint64_t kMinBytes = 64 * 1024;
 constexpr uint64_t kRecordOverheadBytes = 64;  // row header, checksum, and its place in the index
 constexpr uint64_t kReportBytes = 1024;        // kept free for the event that tells of drops
@@ -37,6 +37,9 @@ constexpr const char* kSchema[] = {
     "time_unix_ns INTEGER NOT NULL, checksum INTEGER NOT NULL, body BLOB NOT NULL)",
     "CREATE INDEX records_by_rank ON records (rank, sequence)",
 };
+
+// Of format 2. A run stands here from before it begins until its record is appended.
+constexpr const char kStartedTable[] = "CREATE TABLE started (run_id BLOB PRIMARY KEY, body BLOB NOT NULL)";
 
 int64_t ToInt(uint64_t n) { return static_cast<int64_t>(n); }
 uint64_t ToUint(int64_t n) { return static_cast<uint64_t>(n); }
@@ -65,7 +68,15 @@ absl::Status CreateTables(Database& database) {
     for (const char* statement : kSchema) FM_RETURN_IF_ERROR(database.Run(statement));
     const std::string epoch = RandomHex128();
     FM_RETURN_IF_ERROR(database.Run("INSERT INTO state VALUES (1, ?, 0)", {std::string_view(epoch)}));
-    return database.Run("PRAGMA user_version = 1");
+    FM_RETURN_IF_ERROR(database.Run(kStartedTable));
+    return database.Run("PRAGMA user_version = 2");
+  });
+}
+
+absl::Status UpgradeFromFormat1(Database& database) {
+  return database.Transact([&]() -> absl::Status {
+    FM_RETURN_IF_ERROR(database.Run(kStartedTable));
+    return database.Run("PRAGMA user_version = 2");
   });
 }
 
@@ -141,6 +152,8 @@ absl::Status Spool::OpenDatabase() {
   }
   if (format == 0) {
     FM_RETURN_IF_ERROR(CreateTables(*database_));
+  } else if (format == 1) {
+    FM_RETURN_IF_ERROR(UpgradeFromFormat1(*database_));
   }
   return LoadState();
 }
@@ -203,6 +216,10 @@ absl::StatusOr<uint64_t> Spool::Append(v1::Record record, Kind kind) {
     FM_RETURN_IF_ERROR(FollowWallClock(state));
     FM_RETURN_IF_ERROR(Insert(record, static_cast<int>(kind), state));
     sequence = state.last_sequence;
+    if (record.has_run()) {
+      FM_RETURN_IF_ERROR(
+          database_->Run("DELETE FROM started WHERE run_id = ?", {std::string_view(record.run().run_id())}));
+    }
     const uint64_t keep = kind == Kind::kSkipped ? 0 : sequence;
     FM_RETURN_IF_ERROR(DropTooOld(keep, state));
     return DropTooMany(keep, state);
@@ -211,6 +228,38 @@ absl::StatusOr<uint64_t> Spool::Append(v1::Record record, Kind kind) {
   if (absl::IsDataLoss(status)) status = Change(append);  // into the new database
   if (!status.ok()) return status;
   return sequence;
+}
+
+absl::Status Spool::NoteStarted(const v1::Run& run) {
+  MutexLock lock(mu_);
+  FM_RETURN_IF_ERROR(Annotate(OpenOrReplace(), "spool"));
+  const std::string body = run.SerializeAsString();
+  const absl::Status status = database_->Run("INSERT OR REPLACE INTO started VALUES (?, ?)",
+                                             {std::string_view(run.run_id()), std::string_view(body)});
+  return status.ok() ? status : ReplaceIfDamaged(status);
+}
+
+absl::Status Spool::ForgetStarted(const std::string& run_id) {
+  MutexLock lock(mu_);
+  FM_RETURN_IF_ERROR(Annotate(OpenOrReplace(), "spool"));
+  const absl::Status status =
+      database_->Run("DELETE FROM started WHERE run_id = ?", {std::string_view(run_id)});
+  return status.ok() ? status : ReplaceIfDamaged(status);
+}
+
+absl::StatusOr<std::vector<v1::Run>> Spool::StartedRuns() {
+  MutexLock lock(mu_);
+  FM_RETURN_IF_ERROR(Annotate(OpenOrReplace(), "spool"));
+  std::vector<v1::Run> runs;
+  const absl::Status status = database_->Run("SELECT body FROM started ORDER BY run_id LIMIT 1000", {},
+                                             [&](const Database::Row& row) {
+                                               v1::Run run;
+                                               if (run.ParseFromString(std::string(row.Blob(0))))
+                                                 runs.push_back(std::move(run));
+                                               return true;
+                                             });
+  if (!status.ok()) return ReplaceIfDamaged(status);
+  return runs;
 }
 
 absl::StatusOr<v1::RecordBatch> Spool::ReadAfter(uint64_t sequence, uint64_t max_bytes,

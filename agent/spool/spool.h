@@ -72,6 +72,13 @@ class Spool {
   // limits::kRecordBytes or than the spool.
   absl::StatusOr<uint64_t> Append(v1::Record record, Kind kind);
 
+  // Notes that a run is about to begin, on disk, so that it is known should the agent be killed meanwhile.
+  // Append of its record ends that, in one step; so does ForgetStarted, for one that did not begin.
+  absl::Status NoteStarted(const v1::Run& run);
+  absl::Status ForgetStarted(const std::string& run_id);
+  // Those noted and not ended: after a start, the runs that an earlier agent did not live to end.
+  absl::StatusOr<std::vector<v1::Run>> StartedRuns();
+
   // The next records after `sequence`, ascending: as many as fit in `max_bytes`, at least one if there is
   // one, at most `max_records`.
   absl::StatusOr<v1::RecordBatch> ReadAfter(uint64_t sequence, uint64_t max_bytes, uint64_t max_records);

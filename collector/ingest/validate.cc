@@ -198,6 +198,7 @@ absl::Status CheckHeartbeat(const v1::Heartbeat& heartbeat) {
   FM_RETURN_IF_ERROR(CheckText("running_benchmark", heartbeat.running_benchmark(), limits::kNameBytes));
   FM_RETURN_IF_ERROR(CheckText("running_run_id", heartbeat.running_run_id(), limits::kNameBytes));
   FM_RETURN_IF_ERROR(CheckText("next_benchmark", heartbeat.next_benchmark(), limits::kNameBytes));
+  FM_RETURN_IF_ERROR(CheckText("waits_for", heartbeat.waits_for(), limits::kReasonBytes));
   FM_RETURN_IF_ERROR(CheckPlugins(heartbeat.plugins()));
   return CheckBenchmarks(heartbeat.benchmarks());
 }

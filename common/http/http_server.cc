@@ -2,6 +2,9 @@
 
 #include <errno.h>
 #include <httplib.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <thread>
 #include <utility>
@@ -178,6 +181,49 @@ absl::StatusOr<int> HttpServer::Start(const std::string& address, int port) {
   if (bound < 0) return Annotate(ErrnoStatus(errno, absl::StrCat("listen on ", address, ":", port)), "HTTP");
   impl_->thread = std::thread([this] { impl_->server.listen_after_bind(); });
   return bound;
+}
+
+absl::Status HttpServer::StartUnix(const std::string& path) {
+  sockaddr_un address;
+  if (path.size() >= sizeof address.sun_path) {
+    return absl::InvalidArgumentError(absl::StrCat(path, " is too long for a socket's path, at most ",
+                                                   sizeof address.sun_path - 1, " bytes"));
+  }
+  unlink(path.c_str());
+  impl_->server.set_address_family(AF_UNIX);
+  errno = 0;
+  // Others must not reach it in the moment before chmod.
+  const mode_t before = umask(0177);
+  const bool bound = impl_->server.bind_to_port(path, 1);  // the port is not used
+  umask(before);
+  if (!bound) return ErrnoStatus(errno, absl::StrCat("listen on ", path));
+  impl_->thread = std::thread([this] { impl_->server.listen_after_bind(); });
+  return absl::OkStatus();
+}
+
+absl::StatusOr<HttpResponse> AskUnix(const std::string& path, const std::string& method,
+                                     const std::string& target, absl::Duration timeout) {
+  httplib::Client client(path);
+  client.set_address_family(AF_UNIX);
+  const auto seconds = static_cast<time_t>(absl::ToInt64Seconds(timeout));
+  const auto micros = static_cast<time_t>(absl::ToInt64Microseconds(timeout - absl::Seconds(seconds)));
+  client.set_connection_timeout(seconds, micros);
+  client.set_read_timeout(seconds, micros);
+  client.set_write_timeout(seconds, micros);
+  const httplib::Result result = method == "POST" ? client.Post(target) : client.Get(target);
+  if (result) {
+    HttpResponse response;
+    response.status = result->status;
+    response.content_type = result->get_header_value("Content-Type");
+    response.body = result->body;
+    for (const auto& [name, value] : result->headers) response.headers[name] = value;
+    return response;
+  }
+  if (result.error() == httplib::Error::Read) {
+    return absl::DeadlineExceededError(
+        absl::StrCat(path, ": no answer within ", absl::FormatDuration(timeout)));
+  }
+  return absl::UnavailableError(absl::StrCat(path, ": ", httplib::to_string(result.error())));
 }
 
 void HttpServer::Stop() {

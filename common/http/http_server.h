@@ -16,6 +16,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
 namespace fleetmark {
 
@@ -58,6 +59,10 @@ class HttpServer {
   // the port. Unavailable "…: Address already in use" and so on.
   absl::StatusOr<int> Start(const std::string& address, int port);
 
+  // The same on a Unix socket at `path`, for this user alone. A socket that an earlier process left there is
+  // replaced.
+  absl::Status StartUnix(const std::string& path);
+
   // Ends the connections and the threads. Idempotent.
   void Stop();
 
@@ -65,6 +70,11 @@ class HttpServer {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// Asks the server at the Unix socket `path`. NotFound or Unavailable when nobody listens there,
+// DeadlineExceeded when it does not answer in time; an answer of any HTTP status is OK.
+absl::StatusOr<HttpResponse> AskUnix(const std::string& path, const std::string& method,
+                                     const std::string& target, absl::Duration timeout);
 
 // A pattern that matches `path` alone, whatever characters it has.
 std::string ExactPath(const std::string& path);

@@ -31,6 +31,7 @@ class LaunchedProcess {
   int out() const { return out_.get(); }
   int err() const { return err_.get(); }
   int report() const { return report_.get(); }
+  pid_t pid() const { return pid_; }
 
   // Asks the launcher to end the run: SIGTERM to all its processes, then after the grace SIGKILL.
   void Terminate();

@@ -147,22 +147,7 @@ RunSpec MakeRunSpec(const PluginRunSpec& spec, absl::Duration timeout, const std
   run.nice = spec.nice;
   run.user = spec.user;
   run.cpus = spec.cpus;
-  return run;
-}
-
-v1::Run Describe(const PluginRunSpec& spec) {
-  v1::Run run;
-  run.set_run_id(spec.run_id);
-  run.set_benchmark(spec.benchmark);
-  run.set_suite(spec.suite);
-  run.set_plugin(spec.plugin.manifest.name);
-  run.set_plugin_version(spec.plugin.manifest.version);
-  run.set_params_json(spec.params.json);
-  run.set_params_digest(spec.params.digest);
-  run.set_trigger(spec.trigger);
-  run.set_request_id(spec.request_id);
-  run.set_facts_digest(spec.facts_digest);
-  run.set_scheduled_unix_ns(std::max<int64_t>(0, absl::ToUnixNanos(spec.scheduled)));
+  run.on_started = spec.on_started;
   return run;
 }
 
@@ -178,9 +163,25 @@ void AddCondition(const char* name, const std::string& value, v1::Run& run) {
 
 }  // namespace
 
+v1::Run DescribeRun(const PluginRunSpec& spec) {
+  v1::Run run;
+  run.set_run_id(spec.run_id);
+  run.set_benchmark(spec.benchmark);
+  run.set_suite(spec.suite);
+  run.set_plugin(spec.plugin.manifest.name);
+  run.set_plugin_version(spec.plugin.manifest.version);
+  run.set_params_json(spec.params.json);
+  run.set_params_digest(spec.params.digest);
+  run.set_trigger(spec.trigger);
+  run.set_request_id(spec.request_id);
+  run.set_facts_digest(spec.facts_digest);
+  run.set_scheduled_unix_ns(std::max<int64_t>(0, absl::ToUnixNanos(spec.scheduled)));
+  return run;
+}
+
 v1::Run RunPlugin(const PluginRunSpec& spec, Runner& runner, Clock& clock, CancelToken& cancel,
                   absl::FunctionRef<void(double, std::string_view)> progress) {
-  v1::Run run = Describe(spec);
+  v1::Run run = DescribeRun(spec);
   absl::StatusOr<WorkFolder> folder =
       WorkFolder::Make(absl::StrCat(spec.work_root, "/", spec.run_id), spec.user);
   if (!folder.ok()) {

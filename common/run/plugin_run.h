@@ -4,6 +4,7 @@
 #ifndef FLEETMARK_COMMON_RUN_PLUGIN_RUN_H_
 #define FLEETMARK_COMMON_RUN_PLUGIN_RUN_H_
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,7 +39,11 @@ struct PluginRunSpec {
   std::string work_root;  // where the run's own folder is made; it exists
   int nice = 0;
   std::optional<RunUser> user;
+  std::function<void(pid_t reaper)> on_started;  // see RunSpec
 };
+
+// What is known of the run before it begins: all but how it went.
+v1::Run DescribeRun(const PluginRunSpec& spec);
 
 // Blocks until the run has ended. `progress` (fraction of 0 to 1, message) is called in this thread. The
 // result is complete and passes CheckRun of common/model/series.h, given that the ids and names in `spec`

@@ -225,6 +225,7 @@ absl::StatusOr<RunOutcome> ProcessRunner::Run(const RunSpec& spec,
   if (!cancelled.valid()) return ErrnoStatus(errno, "make an eventfd");
   const CancelToken::Listener listener(cancel, [fd = cancelled.get()] { eventfd_write(fd, 1); });
   FM_ASSIGN_OR_RETURN(LaunchedProcess process, LaunchedProcess::Start(options_.launcher, spec));
+  if (spec.on_started) spec.on_started(process.pid());
   return RunLoop(spec, std::move(process), cancelled.get(), clock_, on_line, on_log).Run();
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -50,6 +51,8 @@ struct RunSpec {
   std::vector<int> cpus;  // empty: any
   std::optional<int64_t> max_open_files;
   std::optional<int64_t> max_processes;  // of the user, as RLIMIT_NPROC counts them
+  // Called once, as the run begins, with the process that all of it descends from.
+  std::function<void(pid_t reaper)> on_started;
 };
 
 enum class RunEnd {

@@ -61,6 +61,36 @@ class FlowTest(EndToEndTest):
         wait_for("the agent is back", lambda: collector.get("nodes/node-0")["state"] == "NODE_STATE_CONNECTED")
         self.assert_exactly_once(collector, [agent])
 
+    def test_a_run_that_the_agent_did_not_live_to_end_is_recorded(self):
+        collector = self.collector()
+        slow = {"name": "slow", "plugin": "tick", "params": {"sleep_ms": 30000}, "timeout": "60s",
+                "schedule": "every 1s"}
+        agent = self.agent("node-0", [f"127.0.0.1:{collector.grpc_port}"], [slow]).start()
+        running = wait_for("it runs", lambda: [p.name for p in (agent.folder / "data/runs").glob("*")], 20)[0]
+        agent.process.kill()
+        agent.start()
+        run = wait_for("its record", lambda: [
+            r["run"] for r in collector.all("runs", "runs") if r["run"]["run_id"] == running])[0]
+        self.assertEqual(run["outcome"], "OUTCOME_CANCELLED")
+        self.assertEqual(run["ending"], "ENDING_LOST")
+        self.assertEqual(run["reason"], "the agent was killed during the run")
+
+    def test_the_time_budget_bounds_what_is_scheduled(self):
+        collector = self.collector()
+        # A bucket of 0.0005 * 86400 / 10 = 4.3 s, which fills by 0.45 ms a second.
+        slow = {"name": "slow", "plugin": "tick", "params": {"sleep_ms": 1500}, "schedule": "every 1s"}
+        agent = self.agent("node-0", [f"127.0.0.1:{collector.grpc_port}"], [slow], share=0.0005).start()
+        node = wait_for("the budget is spent", lambda: [
+            n for n in collector.all("nodes", "nodes") if "budget" in n["heartbeat"].get("waits_for", "")], 40)[0]
+        self.assertGreater(node["heartbeat"]["budget_used"], 0.5)
+        runs = len(collector.all("runs", "runs"))
+        self.assertIn(runs, (1, 2), "the first is guessed at ten seconds, which is more than the bucket holds")
+        # A restart does not fill it, and a person does not wait for it.
+        self.assertEqual(agent.process.stop(), 0)
+        agent.start()
+        self.assertEqual(cli(collector, "run", "node-0", "slow").returncode, 0)
+        self.assertEqual(len(collector.all("runs", "runs")), runs + 1)
+
     def test_connection_cut(self):
         collector = self.collector()
         proxy = Proxy(collector.grpc_port)

@@ -125,7 +125,7 @@ class Collector:
 
 
 class Agent:
-    def __init__(self, folder, name, collectors, benchmarks, plugin_paths=None, extra=""):
+    def __init__(self, folder, name, collectors, benchmarks, plugin_paths=None, share=1, extra=""):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.name = name
@@ -137,6 +137,7 @@ class Agent:
             "plugin_paths: [" + ", ".join(str(p) for p in paths) + "]",
             f"data_dir: {self.folder}/data",
             f"http: {{listen: '127.0.0.1:{self.http_port}'}}",
+            f"budget: {{share: {share}}}",
             "benchmarks:"]
         lines += [f"  - {json.dumps(b)}" for b in benchmarks]
         self.config = self.folder / "agent.yaml"

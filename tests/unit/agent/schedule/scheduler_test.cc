@@ -4,6 +4,7 @@
 #include <map>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -39,8 +40,14 @@ class SchedulerTest : public ::testing::Test {
         MutexLock lock(mu_);
         starts_.push_back(start);
       }
+      if (!defer_why_.empty()) return scheduler_->Deferred(start, defer_why_, defer_for_);
       if (finish_at_once_) scheduler_->Finished(start.benchmark);
     };
+    callbacks.missed = [this](const std::string& benchmark, absl::Time due, const std::string& why) {
+      MutexLock lock(mu_);
+      missed_.push_back(absl::StrCat(benchmark, "@", absl::ToUnixSeconds(due) % 3600, ": ", why));
+    };
+    if (budget_wait_) callbacks.budget_wait = budget_wait_;
     callbacks.refused = [this](const Scheduler::Request& request, const std::string& why) {
       MutexLock lock(mu_);
       refused_.push_back(request.request_id + ": " + why);
@@ -77,6 +84,10 @@ class SchedulerTest : public ::testing::Test {
     for (const auto& start : starts_) names.push_back(start.benchmark);
     return names;
   }
+  std::vector<std::string> MissedRuns() {
+    MutexLock lock(mu_);
+    return missed_;
+  }
   size_t Count() { return Started().size(); }
   std::vector<Scheduler::Start> Starts() {
     MutexLock lock(mu_);
@@ -88,6 +99,10 @@ class SchedulerTest : public ::testing::Test {
   }
 
   FakeClock clock_;
+  std::string defer_why_;  // set and changed while the scheduler's thread waits
+  absl::Duration defer_for_ = absl::Seconds(30);
+  std::function<absl::Duration(const std::string&)> budget_wait_;
+  std::vector<std::string> missed_;
   Mutex mu_;
   std::vector<Scheduler::Start> starts_ ABSL_GUARDED_BY(mu_);
   std::vector<std::string> refused_ ABSL_GUARDED_BY(mu_);
@@ -267,6 +282,65 @@ TEST_F(SchedulerTest, StopsWhileItSleeps) {
   Run({Job("a", "every 300d")});
   scheduler_->Stop();
   EXPECT_EQ(Count(), 0u);
+}
+
+TEST_F(SchedulerTest, ADeferredRunComesBackAndStandsInNobodysWay) {
+  defer_why_ = "slurm: job 12 runs here";
+  Run({Job("gpu", "every 10m", kCpu), Job("disk", "every 10m", kCpu)});
+  Pass(absl::Minutes(10));
+  EXPECT_THAT(Started(), ElementsAre("gpu", "disk"));
+  EXPECT_EQ(scheduler_->Snapshot()[0].waits_for, "slurm: job 12 runs here");
+  Pass(absl::Seconds(31));
+  EXPECT_EQ(Count(), 4u);
+  defer_why_.clear();
+  finish_at_once_ = true;
+  Pass(absl::Seconds(31));
+  EXPECT_EQ(Count(), 6u);
+  EXPECT_EQ(Starts()[4].due, Starts()[0].due) << "the run that was due";
+  EXPECT_EQ(scheduler_->Snapshot()[0].waits_for, "");
+  EXPECT_THAT(MissedRuns(), IsEmpty());
+}
+
+TEST_F(SchedulerTest, ARunThatWaitedUntilTheNextOneIsDueWasMissed) {
+  defer_why_ = "slurm: job 12 runs here";
+  defer_for_ = absl::Minutes(3);
+  Run({Job("a", "every 10m")});
+  Pass(absl::Minutes(31));
+  EXPECT_THAT(MissedRuns(), ElementsAre("a@600: slurm: job 12 runs here", "a@1200: slurm: job 12 runs here"));
+  defer_why_.clear();
+  finish_at_once_ = true;
+  Pass(absl::Minutes(4));
+  EXPECT_EQ(absl::ToUnixSeconds(Starts().back().due) % 3600, 1800) << "one run waits, the last one due";
+  EXPECT_EQ(MissedRuns().size(), 2u);
+}
+
+TEST_F(SchedulerTest, ADeferredRequestExpiresWithTheReason) {
+  defer_why_ = "pressure: 3 cores are used";
+  Run({Job("a", "")});
+  ASSERT_TRUE(scheduler_->RunNow({"r1", "a", v1::TRIGGER_MANUAL, absl::Minutes(1)}).ok());
+  Await([&] { return Count() == 1; });
+  Pass(absl::Seconds(31));
+  EXPECT_EQ(Count(), 2u);
+  EXPECT_EQ(Starts()[1].request_id, "r1");
+  Pass(absl::Seconds(31));
+  ASSERT_EQ(Refused().size(), 1u);
+  EXPECT_TRUE(absl::StrContains(Refused()[0], "pressure: 3 cores are used")) << Refused()[0];
+}
+
+TEST_F(SchedulerTest, TheBudgetIsSpentInTurn) {
+  absl::Duration wait = absl::Hours(2);
+  budget_wait_ = [&](const std::string& name) { return name == "large" ? wait : absl::ZeroDuration(); };
+  finish_at_once_ = true;
+  Run({Job("large", "every 10m"), Job("small", "every 10m")});
+  Pass(absl::Minutes(11));
+  EXPECT_THAT(Started(), IsEmpty()) << "what costs less must not spend what the first one waits for";
+  EXPECT_TRUE(absl::StrContains(scheduler_->Snapshot()[0].waits_for, "budget"));
+  ASSERT_TRUE(scheduler_->RunNow({"r1", "large"}).ok());
+  Await([&] { return Count() >= 1; });
+  EXPECT_EQ(Starts()[0].request_id, "r1") << "a person's request does not wait for it";
+  wait = absl::ZeroDuration();
+  Pass(absl::Hours(2));
+  EXPECT_GE(Count(), 3u);
 }
 
 }  // namespace

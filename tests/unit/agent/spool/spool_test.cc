@@ -334,10 +334,49 @@ TEST_F(SpoolTest, NewerFormatIsRefusedAndLeftAlone) {
   spool_.reset();
   sqlite3* handle = nullptr;
   ASSERT_EQ(sqlite3_open(File().c_str(), &handle), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(handle, "PRAGMA user_version = 2", nullptr, nullptr, nullptr), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(handle, "PRAGMA user_version = 3", nullptr, nullptr, nullptr), SQLITE_OK);
   sqlite3_close(handle);
   EXPECT_EQ(Spool::Open(options_, clock_).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_TRUE(std::filesystem::exists(File()));
+}
+
+v1::Run StartedRun(const std::string& id) {
+  v1::Run run;
+  run.set_run_id(id);
+  run.set_benchmark("gemm");
+  return run;
+}
+
+TEST_F(SpoolTest, AStartedRunIsKnownUntilItsRecordIsAppended) {
+  Open();
+  ASSERT_TRUE(spool_->NoteStarted(StartedRun("one")).ok());
+  ASSERT_TRUE(spool_->NoteStarted(StartedRun("two")).ok());
+  ASSERT_TRUE(spool_->NoteStarted(StartedRun("three")).ok());
+  v1::Record record;
+  *record.mutable_run() = StartedRun("two");
+  ASSERT_TRUE(spool_->Append(record, Spool::Kind::kOther).ok());
+  ASSERT_TRUE(spool_->ForgetStarted("three").ok());
+  spool_.reset();
+  Open();
+  const auto runs = spool_->StartedRuns();
+  ASSERT_TRUE(runs.ok()) << runs.status();
+  ASSERT_EQ(runs->size(), 1u);
+  EXPECT_EQ(runs->front().run_id(), "one");
+  EXPECT_EQ(runs->front().benchmark(), "gemm");
+}
+
+TEST_F(SpoolTest, AFileOfTheFirstFormatIsTakenOver) {
+  Open();
+  Append("first");
+  spool_.reset();
+  sqlite3* handle = nullptr;
+  ASSERT_EQ(sqlite3_open(File().c_str(), &handle), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(handle, "DROP TABLE started; PRAGMA user_version = 1", nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(handle);
+  Open();
+  EXPECT_THAT(Texts(), ElementsAre("first"));
+  EXPECT_TRUE(spool_->NoteStarted(StartedRun("one")).ok());
 }
 
 TEST_F(SpoolTest, SecondProcessIsKeptOut) {

@@ -1,0 +1,65 @@
+#include "agent/run/benchmark_runner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "common/model/limits.h"
+#include "common/obs/log.h"
+#include "common/run/log_tail.h"
+
+namespace fleetmark::agent {
+namespace {
+
+// Until it is known how the run went.
+v1::Run NotedRun(const PluginRunSpec& spec, absl::Time now) {
+  v1::Run run = DescribeRun(spec);
+  run.set_started_unix_ns(std::max<int64_t>(0, absl::ToUnixNanos(now)));
+  return run;
+}
+
+}  // namespace
+
+std::variant<v1::Run, BenchmarkRunner::NotNow> BenchmarkRunner::Execute(
+    Job job, CancelToken& cancel, absl::FunctionRef<void(double, std::string_view)> progress) {
+  const std::string& benchmark = job.spec.benchmark;
+  const GateAnswer answer = parts_.gate.BeforeRun(job.query);
+  if (!answer.free()) {
+    parts_.budget.End(benchmark, job.reserved, absl::ZeroDuration());
+    const absl::Duration least =
+        job.spec.request_id.empty() ? options_.retry_after : options_.request_retry_after;
+    return NotNow{answer.reason, std::max(least, answer.retry_after)};
+  }
+  parts_.budget.Keep();
+  const absl::Status noted = parts_.spool.NoteStarted(NotedRun(job.spec, parts_.clock.Now()));
+  // A full disk is no reason not to measure; only a kill right now would go unrecorded.
+  if (!noted.ok()) LogWarn("the start of a run can't be noted", {{"status", noted}});
+
+  const MonoTime began = parts_.clock.Mono();
+  v1::Run run;
+  {
+    Gate::Watch watch(parts_.gate, job.query, cancel);
+    job.spec.on_started = [&watch](pid_t reaper) { watch.Began(reaper); };
+    run = RunPlugin(job.spec, parts_.runner, parts_.clock, cancel, progress);
+  }
+  parts_.budget.End(benchmark, job.reserved, parts_.clock.Mono() - began);
+  return run;
+}
+
+v1::Run MissedRun(const PluginRunSpec& spec, const std::string& why) {
+  v1::Run run = DescribeRun(spec);
+  run.set_outcome(v1::OUTCOME_SKIPPED);
+  run.set_ending(v1::ENDING_SKIPPED);
+  run.set_reason(ClipUtf8(absl::StrCat("not started: ", why), limits::kReasonBytes));
+  return run;
+}
+
+v1::Run LostRun(v1::Run run) {
+  run.set_outcome(v1::OUTCOME_CANCELLED);
+  run.set_ending(v1::ENDING_LOST);
+  run.set_reason("the agent was killed during the run");
+  return run;
+}
+
+}  // namespace fleetmark::agent
