@@ -87,7 +87,9 @@ class FlowTest(EndToEndTest):
         self.assertIn(runs, (1, 2), "the first is guessed at ten seconds, which is more than the bucket holds")
         # A restart does not fill it, and a person does not wait for it.
         self.assertEqual(agent.process.stop(), 0)
+        wait_for("it has gone", lambda: collector.get("nodes/node-0")["state"] == "NODE_STATE_GONE")
         agent.start()
+        wait_for("it is back", lambda: collector.get("nodes/node-0")["state"] == "NODE_STATE_CONNECTED")
         self.assertEqual(cli(collector, "run", "node-0", "slow").returncode, 0)
         self.assertEqual(len(collector.all("runs", "runs")), runs + 1)
 
