@@ -17,15 +17,6 @@ namespace {
 
 constexpr absl::Duration kCronSplay = absl::Minutes(15);
 
-absl::StatusOr<Schedule> PrepareSchedule(const v1::Benchmark& b, const std::string& node) {
-  FM_ASSIGN_OR_RETURN(const Schedule schedule, Schedule::Parse(b.schedule(), b.time_zone()));
-  absl::Duration cap = absl::Seconds(b.splay_seconds());
-  if (cap == absl::ZeroDuration()) {
-    cap = absl::StartsWith(b.schedule(), "every") ? absl::InfiniteDuration() : kCronSplay;
-  }
-  return schedule.WithSplay(node, b.name(), cap);
-}
-
 absl::StatusOr<PreparedBenchmark> PrepareOne(const AgentConfig& config, const v1::Benchmark& b,
                                              const std::optional<RunUser>& user, const Catalog& catalog) {
   PreparedBenchmark out;
@@ -62,6 +53,15 @@ Claim ToClaim(ResourceUse use) {
 }
 
 }  // namespace
+
+absl::StatusOr<Schedule> PrepareSchedule(const v1::Benchmark& b, const std::string& node) {
+  FM_ASSIGN_OR_RETURN(const Schedule schedule, Schedule::Parse(b.schedule(), b.time_zone()));
+  absl::Duration cap = absl::Seconds(b.splay_seconds());
+  if (cap == absl::ZeroDuration()) {
+    cap = absl::StartsWith(b.schedule(), "every") ? absl::InfiniteDuration() : kCronSplay;
+  }
+  return schedule.WithSplay(node, b.name(), cap);
+}
 
 absl::StatusOr<std::shared_ptr<const BenchmarkSet>> BenchmarkSet::Prepare(
     const AgentConfig& config, std::shared_ptr<const Catalog> catalog) {

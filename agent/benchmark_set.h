@@ -26,6 +26,9 @@ struct PreparedBenchmark {
   std::optional<Schedule> schedule;  // none: disabled, runs only on request
 };
 
+// When the benchmark is due on this node, with its splay.
+absl::StatusOr<Schedule> PrepareSchedule(const v1::Benchmark& benchmark, const std::string& node);
+
 class BenchmarkSet {
  public:
   // InvalidArgument with every fault, each as "file:line:column: benchmark 'name': …": an unknown or broken

@@ -8,6 +8,7 @@
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 
+#include "collector/control/lease_table.h"
 #include "collector/control/sessions.h"
 #include "collector/detect/change_detector.h"
 #include "collector/detect/detection_loop.h"
@@ -49,6 +50,17 @@ absl::StatusOr<ReferenceRules> MakeRules(const std::vector<ReferenceConfig>& con
   return ReferenceRules::Create(std::move(rules));
 }
 
+LeaseTable::Options ToLeaseOptions(const CollectorConfig& config) {
+  LeaseTable::Options options;
+  for (const LimitConfig& limit : config.limits) {
+    options.limits.push_back({limit.name, limit.benchmarks, limit.node_labels,
+                              static_cast<size_t>(limit.max_nodes), limit.max_share, limit.per,
+                              limit.longest});
+  }
+  options.seed = static_cast<uint64_t>(absl::ToUnixNanos(RealClock().Now()));
+  return options;
+}
+
 void LogFinding(const v1::Finding& finding) {
   const bool open = finding.state() == v1::Finding::STATE_OPEN;
   LogInfo(open ? "finding opened" : "finding closed",
@@ -66,7 +78,7 @@ struct Collector::Parts {
   // The steps of a start, in this order; nothing runs before Serve but the committer, which has no work.
   absl::Status MakeStore(const CollectorConfig& config);
   absl::Status MakeDetection(const CollectorConfig& config);
-  void MakeIngest();
+  void MakeIngest(const CollectorConfig& config);
   void MakeQuery();
   absl::Status ServeHttp(const CollectorConfig& config);
   absl::Status ServeGrpc(const CollectorConfig& config);
@@ -76,6 +88,7 @@ struct Collector::Parts {
   std::unique_ptr<Store> store;
   IngestMetrics ingest_metrics{metrics};
   Sessions sessions{Sessions::Options{}, RealClock()};
+  std::unique_ptr<LeaseTable> leases;
   std::unique_ptr<DetectionLoop> detection;
   std::unique_ptr<Committer> committer;
   std::unique_ptr<IngestService> ingest;
@@ -116,14 +129,15 @@ absl::Status Collector::Parts::MakeDetection(const CollectorConfig& config) {
   return absl::OkStatus();
 }
 
-void Collector::Parts::MakeIngest() {
+void Collector::Parts::MakeIngest(const CollectorConfig& config) {
+  leases = std::make_unique<LeaseTable>(ToLeaseOptions(config), metrics, RealClock());
   committer = std::make_unique<Committer>(
       Committer::Options{}, [this](absl::Span<const SenderRecords> batch) { return store->Commit(batch); },
       [this](const CommitResult&) { detection->Notify(); }, RealClock(), ingest_metrics);
   IngestService::Options options;
   options.collector_version = FM_VERSION;
-  ingest = std::make_unique<IngestService>(std::move(options), *store, *committer, sessions, ingest_metrics,
-                                           RealClock());
+  ingest = std::make_unique<IngestService>(std::move(options), *store, *committer, sessions, *leases,
+                                           ingest_metrics, RealClock());
 }
 
 std::vector<std::string> Collector::Parts::Problems() const {
@@ -185,7 +199,7 @@ absl::Status Collector::Parts::ServeGrpc(const CollectorConfig& config) {
 absl::Status Collector::OpenStore() {
   FM_RETURN_IF_ERROR(parts_->MakeStore(config_));
   FM_RETURN_IF_ERROR(parts_->MakeDetection(config_));
-  parts_->MakeIngest();
+  parts_->MakeIngest(config_);
   parts_->MakeQuery();
   return absl::OkStatus();
 }

@@ -1,9 +1,13 @@
 #include "collector/config.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <set>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 
 #include "common/base/file.h"
 #include "common/base/status.h"
@@ -56,6 +60,64 @@ ReferenceConfig ReadReference(YamlValue item) {
   return out;
 }
 
+// "5%" or "2.5 %", as a fraction.
+double ReadShare(YamlValue value) {
+  const std::string text = value.String();
+  absl::string_view number(text);
+  double percent = 0;
+  if (!absl::ConsumeSuffix(&number, "%") || !absl::SimpleAtod(number, &percent) ||
+      !(percent > 0 && percent <= 100)) {
+    value.Fault(absl::StrCat("must be a percentage above 0% and at most 100%, as 5%, not '", text, "'"));
+    return 0;
+  }
+  return percent / 100;
+}
+
+// A benchmark's name in which * and ? stand for anything that a name may hold.
+void CheckPattern(YamlValue& where, const std::string& pattern) {
+  std::string name = pattern;
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '*' || c == '?'; }, 'x');
+  where.Check(CheckBenchmarkName("benchmark", name));
+}
+
+LimitConfig ReadLimit(YamlValue item) {
+  LimitConfig out;
+  YamlValue name = item.RequiredKey("name");
+  out.name = name.String();
+  if (name.present()) name.Check(CheckBenchmarkName("limit", out.name));
+  YamlValue benchmarks = item.RequiredKey("benchmarks");
+  out.benchmarks = benchmarks.Strings();
+  if (benchmarks.present() && out.benchmarks.empty()) benchmarks.Fault("must name at least one benchmark");
+  for (const std::string& pattern : out.benchmarks) CheckPattern(benchmarks, pattern);
+  YamlValue node_labels = item.Key("node_labels");
+  out.node_labels = node_labels.StringMap();
+  node_labels.Check(CheckNodeLabels(out.node_labels));
+  YamlValue nodes = item.Key("max_nodes");
+  YamlValue share = item.Key("max_share");
+  if (nodes.present() == share.present()) item.Fault("needs exactly one of max_nodes and max_share");
+  if (nodes.present()) out.max_nodes = nodes.Int(1, 1, 1'000'000);
+  if (share.present()) out.max_share = ReadShare(share);
+  YamlValue per = item.Key("per");
+  out.per = per.Strings();
+  for (const std::string& label : out.per) per.Check(CheckNodeLabels({{label, ""}}));
+  out.longest = item.Key("longest").Duration(absl::Minutes(15), absl::Seconds(1), absl::Hours(24));
+  item.NoOtherKeys();
+  return out;
+}
+
+std::vector<LimitConfig> ReadLimits(YamlValue list) {
+  std::vector<LimitConfig> limits;
+  std::set<std::string> names;
+  for (YamlValue& item : list.Items()) {
+    limits.push_back(ReadLimit(item));
+    if (!names.insert(limits.back().name).second) {
+      item.Fault(absl::StrCat("there is another limit '", limits.back().name, "'"));
+    }
+  }
+  return limits;
+}
+
 void ReadStore(YamlValue store, CollectorConfig& config) {
   config.cache_bytes = store.Key("cache_bytes").Bytes(64 << 20, 1 << 20);
   config.write_buffer_bytes = store.Key("write_buffer_bytes").Bytes(32 << 20, 1 << 20);
@@ -95,6 +157,7 @@ absl::StatusOr<CollectorConfig> ParseCollectorConfig(std::string_view text, cons
   config.log = ReadLogSection(root.Key("log"));
   ReadStore(root.Key("store"), config);
   for (YamlValue& item : root.Key("references").Items()) config.references.push_back(ReadReference(item));
+  config.limits = ReadLimits(root.Key("limits"));
   root.NoOtherKeys();
   FM_RETURN_IF_ERROR(reader.status());
   return config;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
 #include "common/model/labels.h"
 #include "common/net/endpoint.h"
@@ -30,6 +31,17 @@ struct ReferenceConfig {
   std::string where;  // "file:line:column"
 };
 
+// How many nodes may run these benchmarks at once; either max_nodes or max_share is above 0.
+struct LimitConfig {
+  std::string name;
+  std::vector<std::string> benchmarks;  // names, or patterns with * and ?
+  Labels node_labels;
+  int64_t max_nodes = 0;
+  double max_share = 0;  // above 0, at most 1
+  std::vector<std::string> per;
+  absl::Duration longest;
+};
+
 struct CollectorConfig {
   std::string data_dir;
   HostPort grpc;
@@ -43,6 +55,7 @@ struct CollectorConfig {
   int64_t reserve_bytes = 0;
   uint64_t max_series = 0;
   std::vector<ReferenceConfig> references;
+  std::vector<LimitConfig> limits;
 };
 
 absl::StatusOr<CollectorConfig> LoadCollectorConfig(const std::string& path);

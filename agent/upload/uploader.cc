@@ -239,6 +239,11 @@ absl::Status Uploader::HandleWelcome(Session& session, const v1::Welcome& welcom
                                 ? Bounded(welcome.heartbeat_seconds(), kMinHeartbeat, kMaxHeartbeat)
                                 : kDefaultHeartbeat;
   session.heartbeat_due = clock_.Mono() + session.heartbeat_every;
+  const absl::Duration ahead = clock_.Now() - absl::FromUnixNanos(welcome.time_unix_ns());
+  if (welcome.time_unix_ns() != 0 && absl::AbsDuration(ahead) > absl::Seconds(limits::kClockSkewSeconds)) {
+    LogWarn("This machine's clock and the collector's differ: one of them is wrong",
+            {{"ahead_seconds", absl::ToInt64Seconds(ahead)}});
+  }
   SetConnected(session);
   if (callbacks_.on_connected) callbacks_.on_connected(welcome);
   return absl::OkStatus();

@@ -79,6 +79,8 @@ void AgentStream::HandleHello() {
   }
   node_ = hello.node().name();
   epoch_ = hello.epoch();
+  NoteClock(hello.time_unix_ns());
+  labels_ = Labels(hello.node().labels().begin(), hello.node().labels().end());
   {
     MutexLock lock(mu_);
     state_ = State::kRegistering;
@@ -117,7 +119,9 @@ void AgentStream::Register(const v1::Hello& hello) {
     return self->Send(message);
   };
   link.close = [self = shared_from_this()](const absl::Status& why) { self->Close(why); };
-  Welcome(watermark, parts_.sessions.Connect(node_, std::move(link)));
+  const uint64_t session_id = parts_.sessions.Connect(node_, std::move(link));
+  parts_.leases.Connected(session_id, node_, labels_);
+  Welcome(watermark, session_id);
 }
 
 void AgentStream::Welcome(uint64_t watermark, uint64_t session_id) {
@@ -141,6 +145,7 @@ void AgentStream::Welcome(uint64_t watermark, uint64_t session_id) {
     }
   }
   parts_.sessions.Disconnect(session_id);  // OnDone came too early to do it
+  parts_.leases.Disconnected(session_id, node_);
 }
 
 void AgentStream::Handle() {
@@ -160,12 +165,14 @@ void AgentStream::Handle() {
       parts_.sessions.OnProgress(session_id, incoming_.progress());
       break;
     case v1::AgentMessage::kLeaseRequest:
-      GrantLease();
+      HandleLeaseRequest();
+      break;
+    case v1::AgentMessage::kLeaseRelease:
+      parts_.leases.Release(node_, incoming_.lease_release().request_id());
       break;
     case v1::AgentMessage::kHello:
       Close(absl::InvalidArgumentError("hello came a second time"));
       break;
-    case v1::AgentMessage::kLeaseRelease:
     case v1::AgentMessage::kPlanStatus:
     case v1::AgentMessage::KIND_NOT_SET:  // from a newer agent
       break;
@@ -185,6 +192,7 @@ void AgentStream::HandleRecords() {
     Close(checked.status());
     return;
   }
+  parts_.metrics.moved_back.Add(static_cast<double>(checked->moved_back));
   std::vector<v1::Refusal> refused;
   for (RefusedRecord& record : checked->refused) {
     parts_.metrics.Refused(record.kind);
@@ -234,20 +242,36 @@ void AgentStream::HandleHeartbeat() {
     session_id = session_id_;
   }
   parts_.sessions.OnHeartbeat(session_id, heartbeat);
-  if (heartbeat.benchmarks().empty() && heartbeat.plugins().empty()) return;
-  UpdateNode([heartbeat](v1::Node* node) {
+  const bool clock_changed = NoteClock(heartbeat.time_unix_ns());
+  if (heartbeat.benchmarks().empty() && heartbeat.plugins().empty() && !clock_changed) return;
+  UpdateNode([heartbeat, offset = clock_offset_](v1::Node* node) {
+    node->set_clock_offset_seconds(absl::ToDoubleSeconds(offset));
     if (!heartbeat.benchmarks().empty()) *node->mutable_benchmarks() = heartbeat.benchmarks();
     if (!heartbeat.plugins().empty()) *node->mutable_plugins() = heartbeat.plugins();
   });
 }
 
-// Nothing limits a run across the fleet, so each may start.
-void AgentStream::GrantLease() {
+// True when the agent's clock is off by another amount than before. Small ones are the network's.
+bool AgentStream::NoteClock(int64_t time_unix_ns) {
+  if (time_unix_ns == 0) return false;
+  const absl::Duration offset = absl::FromUnixNanos(time_unix_ns) - parts_.clock.Now();
+  if (absl::AbsDuration(offset - clock_offset_) < absl::Minutes(1)) return false;
+  clock_offset_ = offset;
+  if (absl::AbsDuration(offset) > absl::Seconds(limits::kClockSkewSeconds)) {
+    LogWarn("an agent's clock is wrong", {{"node", node_}, {"ahead_seconds", absl::ToInt64Seconds(offset)}});
+  }
+  return true;
+}
+
+void AgentStream::HandleLeaseRequest() {
+  const v1::LeaseRequest& request = incoming_.lease_request();
+  if (absl::Status status = CheckLeaseRequest(request); !status.ok()) {
+    Close(status);
+    return;
+  }
   v1::CollectorMessage message;
-  v1::Lease& lease = *message.mutable_lease();
-  lease.set_request_id(incoming_.lease_request().request_id());
-  lease.set_granted(true);
-  lease.set_expires_seconds(incoming_.lease_request().duration_seconds());
+  *message.mutable_lease() = parts_.leases.Ask(
+      {node_, request.request_id(), request.benchmark(), absl::Seconds(request.duration_seconds())});
   if (!Send(message)) Close(absl::ResourceExhaustedError("the agent does not read its messages"));
 }
 
@@ -351,6 +375,7 @@ void AgentStream::OnDone() {
     held_.reset();
     self = std::move(self_);
   }
+  if (session_id != 0) parts_.leases.Disconnected(session_id, node_);
   if (session_id != 0 && parts_.sessions.Disconnect(session_id)) {
     const int64_t now = absl::ToUnixNanos(parts_.clock.Now());
     UpdateNode([now](v1::Node* node) { node->set_last_seen_unix_ns(now); });

@@ -22,6 +22,7 @@
 
 #include "collector/ingest/ingest_service.h"
 #include "common/base/mutex.h"
+#include "common/model/labels.h"
 #include "fleetmark/v1/agent.pb.h"
 
 namespace fleetmark::collector {
@@ -32,6 +33,7 @@ struct IngestParts {
   Store& store;
   Committer& committer;
   Sessions& sessions;
+  LeaseTable& leases;
   IngestMetrics& metrics;
   Clock& clock;
 };
@@ -62,7 +64,8 @@ class AgentStream final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::C
   void Handle();
   void HandleRecords();
   void HandleHeartbeat();
-  void GrantLease();
+  bool NoteClock(int64_t time_unix_ns);
+  void HandleLeaseRequest();
   void UpdateNode(const std::function<void(v1::Node*)>& change);
   void OnRoom();
   void OnCommitted(const absl::Status& status, uint64_t last_sequence,
@@ -84,7 +87,9 @@ class AgentStream final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::C
   v1::AgentMessage incoming_;
   // Set by HandleHello, constant from then on.
   std::string node_;
+  Labels labels_;
   std::string epoch_;
+  absl::Duration clock_offset_;  // how far the agent's clock is ahead; touched as incoming_ is
   const std::shared_ptr<Committer::Lane> lane_ = std::make_shared<Committer::Lane>();
 
   Mutex mu_;

@@ -11,6 +11,8 @@ IngestMetrics::IngestMetrics(Metrics& metrics)
           metrics.AddGauge("fleetmark_ingest_queued_batches", "Batches that wait for the committer.")),
       queued_bytes(metrics.AddGauge("fleetmark_ingest_queued_bytes", "Bytes of the batches that wait.")),
       streams(metrics.AddGauge("fleetmark_ingest_streams", "Open streams of agents.")),
+      moved_back(metrics.AddCounter("fleetmark_ingest_records_moved_back_total",
+                                    "Records whose times were moved back, as their node's clock was ahead.")),
       events_(metrics.AddCounter("fleetmark_ingest_events_total", "Events stored.")),
       samples_(metrics.AddCounter("fleetmark_ingest_samples_total", "Samples stored.")),
       duplicates_(metrics.AddCounter("fleetmark_ingest_records_duplicate_total",

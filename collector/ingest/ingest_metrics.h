@@ -23,6 +23,7 @@ class IngestMetrics {
   Gauge& queued_offers;
   Gauge& queued_bytes;
   Gauge& streams;
+  Counter& moved_back;
 
  private:
   std::vector<Counter*> runs_;     // by v1::Outcome

@@ -21,6 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 
+#include "collector/control/lease_table.h"
 #include "collector/control/sessions.h"
 #include "collector/ingest/committer.h"
 #include "collector/ingest/ingest_metrics.h"
@@ -48,7 +49,7 @@ class IngestService {
         check_peer;
   };
 
-  IngestService(Options options, Store& store, Committer& committer, Sessions& sessions,
+  IngestService(Options options, Store& store, Committer& committer, Sessions& sessions, LeaseTable& leases,
                 IngestMetrics& metrics, Clock& clock);
   ~IngestService();
 

@@ -125,6 +125,58 @@ std::optional<Problem> CheckRecord(v1::Record* record, const std::string& node, 
   return Problem{RefusalKind::kUnknownKind, "this collector does not know this kind of record"};
 }
 
+// The latest time that a record speaks of.
+absl::Time LatestTime(const v1::Record& record) {
+  switch (record.kind_case()) {
+    case v1::Record::kRun:
+      return std::max(absl::FromUnixNanos(record.run().scheduled_unix_ns()),
+                      absl::FromUnixNanos(record.run().started_unix_ns()) +
+                          absl::Seconds(record.run().duration_seconds()));
+    case v1::Record::kEvent:
+      return absl::FromUnixNanos(record.event().time_unix_ns());
+    case v1::Record::kFacts:
+      return absl::FromUnixNanos(record.facts().time_unix_ns());
+    case v1::Record::KIND_NOT_SET:
+      break;
+  }
+  return absl::InfinitePast();
+}
+
+void MoveBack(v1::Record* record, absl::Duration by, absl::Time now) {
+  // A run may have become due before its node's clock went wrong.
+  const auto earlier = [&](int64_t time_unix_ns) {
+    const absl::Time time = absl::FromUnixNanos(time_unix_ns);
+    return time > now ? absl::ToUnixNanos(time - by) : time_unix_ns;
+  };
+  if (record->has_event()) {
+    record->mutable_event()->set_time_unix_ns(earlier(record->event().time_unix_ns()));
+  } else if (record->has_facts()) {
+    record->mutable_facts()->set_time_unix_ns(earlier(record->facts().time_unix_ns()));
+  } else {
+    v1::Run& run = *record->mutable_run();
+    run.set_scheduled_unix_ns(earlier(run.scheduled_unix_ns()));
+    run.set_started_unix_ns(earlier(run.started_unix_ns()));
+    std::string warning = absl::StrCat("the node's clock was ahead; times were moved back by ",
+                                       absl::FormatDuration(absl::Trunc(by, absl::Seconds(1))));
+    if (static_cast<size_t>(run.warnings_size()) < limits::kWarningsPerRun &&
+        record->ByteSizeLong() + 2 * warning.size() < limits::kRecordBytes) {
+      run.add_warnings(std::move(warning));
+    }
+  }
+}
+
+bool CanBeMovedBack(const Problem& problem, const v1::Record& record, absl::Time now) {
+  return problem.kind == RefusalKind::kFuture &&
+         LatestTime(record) - now <= absl::Seconds(limits::kClockRepairSeconds);
+}
+
+void MoveBackFuture(const std::vector<size_t>& future, absl::Time now, CheckedBatch* batch) {
+  for (const size_t i : future)
+    batch->moved_by = std::max(batch->moved_by, LatestTime(batch->accepted[i]) - now);
+  for (const size_t i : future) MoveBack(&batch->accepted[i], batch->moved_by, now);
+  batch->moved_back = future.size();
+}
+
 }  // namespace
 
 absl::Status CheckHello(const v1::Hello& hello) {
@@ -151,6 +203,15 @@ absl::Status CheckHeartbeat(const v1::Heartbeat& heartbeat) {
   return CheckBenchmarks(heartbeat.benchmarks());
 }
 
+absl::Status CheckLeaseRequest(const v1::LeaseRequest& request) {
+  if (request.request_id().empty()) return absl::InvalidArgumentError("lease_request.request_id is not set");
+  FM_RETURN_IF_ERROR(CheckText("lease_request.request_id", request.request_id(), limits::kNameBytes));
+  FM_RETURN_IF_ERROR(CheckBenchmarkName("lease_request.benchmark", request.benchmark()));
+  if (request.duration_seconds() > 0 && std::isfinite(request.duration_seconds())) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("lease_request.duration_seconds must be above 0, not ", request.duration_seconds()));
+}
+
 const char* RefusalKindName(RefusalKind kind) {
   switch (kind) {
     case RefusalKind::kInvalid:
@@ -173,6 +234,7 @@ absl::StatusOr<CheckedBatch> CheckBatch(v1::RecordBatch batch, const std::string
         absl::StrCat("a batch has ", bytes, " bytes, at most ", limits::kBatchBytes, " are allowed"));
   }
   CheckedBatch out;
+  std::vector<size_t> future;  // in `accepted`
   uint64_t last = 0;
   for (v1::Record& record : *batch.mutable_records()) {
     if (record.sequence() <= last) {
@@ -180,7 +242,12 @@ absl::StatusOr<CheckedBatch> CheckBatch(v1::RecordBatch batch, const std::string
           absl::StrCat("record sequences must ascend from 1, but ", record.sequence(), " follows ", last));
     }
     last = record.sequence();
-    if (std::optional<Problem> problem = CheckRecord(&record, node, now)) {
+    std::optional<Problem> problem = CheckRecord(&record, node, now);
+    if (problem.has_value() && CanBeMovedBack(*problem, record, now)) {
+      problem.reset();
+      future.push_back(out.accepted.size());
+    }
+    if (problem.has_value()) {
       RefusedRecord& refused = out.refused.emplace_back();
       refused.kind = problem->kind;
       refused.refusal.set_sequence(record.sequence());
@@ -189,6 +256,7 @@ absl::StatusOr<CheckedBatch> CheckBatch(v1::RecordBatch batch, const std::string
       out.accepted.push_back(std::move(record));
     }
   }
+  MoveBackFuture(future, now, &out);
   return out;
 }
 

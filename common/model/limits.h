@@ -32,7 +32,8 @@ inline constexpr size_t kBatchBytes = 2 * 1024 * 1024;    // one RecordBatch; ab
 inline constexpr size_t kMessageBytes = 4 * 1024 * 1024;  // any message on the wire
 inline constexpr size_t kConfigFileBytes = 4 * 1024 * 1024;
 inline constexpr size_t kManifestBytes = 256 * 1024;
-inline constexpr double kClockSkewSeconds = 900;  // a record stamped further in the future is refused
+inline constexpr double kClockSkewSeconds = 900;             // a clock that is off by more is wrong
+inline constexpr double kClockRepairSeconds = 400 * 86'400;  // records stamped further ahead are refused
 
 }  // namespace fleetmark::limits
 

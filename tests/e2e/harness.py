@@ -4,6 +4,7 @@ Nothing here sleeps for a fixed time: `wait_for` polls a condition up to a bound
 saw. Every process is started in its own session and stopped by its process id.
 """
 
+import collections
 import contextlib
 import json
 import os
@@ -66,6 +67,7 @@ class Process:
     def kill(self):
         self.popen.kill()
         self.popen.wait()
+        self.file.close()
 
     def stop(self, seconds=30):
         """SIGTERM; returns the exit status."""
@@ -250,6 +252,37 @@ class EndToEndTest(unittest.TestCase):
         a = Agent(self.folder / name, name, collectors, benchmarks, **kwargs)
         self.started.append(a)
         return a
+
+    def stored_runs(self, collector):
+        return [r["run"]["run_id"] for r in collector.all("runs", "runs")]
+
+    def assert_exactly_once(self, collector, agents, seconds=60):
+        """Every run that an agent said it completed is stored, nothing is stored twice. How many were completed
+        when this began, and how many are stored."""
+        completed = set()
+        for agent in agents:
+            completed.update(agent.completed_runs())
+        self.assertGreater(len(completed), 0)
+
+        def missing():
+            return completed - set(self.stored_runs(collector))
+
+        wait_for("every completed run is stored", lambda: not missing(), seconds)
+        runs = collector.all("runs", "runs")
+        counts = collections.Counter(r["run"]["run_id"] for r in runs)
+        self.assertEqual([run for run, n in counts.items() if n != 1], [])
+        # A sample for each value of each OK run: nothing was stored twice under another name either.
+        ok = {r["run"]["run_id"]: (r["node"], r["run"]["benchmark"]) for r in runs
+              if r["run"]["outcome"] == "OUTCOME_OK"}
+        sampled = collections.Counter()
+        for series in collector.all("series", "series"):
+            if series["key"]["metric"] != "value":
+                continue
+            samples = collector.get(f"series/{series['series_id']}/samples?limit=100000")["samples"]
+            # Runs that ended since the listing are not in it.
+            sampled.update(s["run_id"] for s in samples if s["run_id"] in ok)
+        self.assertEqual([run for run in ok if sampled[run] != 1], [])
+        return len(completed), len(runs)
 
     def _clean_up(self):
         failed = any(error for _, error in getattr(self._outcome, "errors", []) or []) or (

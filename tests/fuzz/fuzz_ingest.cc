@@ -22,6 +22,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!message.ParseFromArray(data, static_cast<int>(size))) return 0;
   if (message.has_hello()) (void)fleetmark::collector::CheckHello(message.hello()).ok();
   if (message.has_heartbeat()) (void)fleetmark::collector::CheckHeartbeat(message.heartbeat()).ok();
+  if (message.has_lease_request()) {
+    (void)fleetmark::collector::CheckLeaseRequest(message.lease_request()).ok();
+  }
   if (!message.has_records()) return 0;
 
   const absl::Time now = absl::FromUnixSeconds(1'790'000'000);

@@ -39,6 +39,46 @@ TEST(CollectorConfig, ReferenceFaults) {
   EXPECT_EQ(Fault(base + "value: 0, unit: s, lower: -7, upper: 9}]"), "");
 }
 
+TEST(CollectorConfig, Limits) {
+  const CollectorConfig config =
+      ParseCollectorConfig(
+          "data_dir: d\nlimits:\n"
+          "  - {name: class, benchmarks: ['gpu_*'], node_labels: {class: gpu}, max_share: 2.5%, longest: "
+          "1h}\n"
+          "  - {name: rack, benchmarks: [disk, gemm], max_nodes: 1, per: [rack]}\n",
+          "c.yaml", "/etc")
+          .value();
+  ASSERT_EQ(config.limits.size(), 2u);
+  EXPECT_DOUBLE_EQ(config.limits[0].max_share, 0.025);
+  EXPECT_EQ(config.limits[0].max_nodes, 0);
+  EXPECT_EQ(config.limits[0].node_labels.at("class"), "gpu");
+  EXPECT_EQ(config.limits[0].longest, absl::Hours(1));
+  EXPECT_EQ(config.limits[1].max_nodes, 1);
+  EXPECT_EQ(config.limits[1].per, std::vector<std::string>{"rack"});
+  EXPECT_EQ(config.limits[1].longest, absl::Minutes(15));
+}
+
+TEST(CollectorConfig, LimitFaults) {
+  const std::string base = "limits: [{name: l, benchmarks: [b], ";
+  EXPECT_NE(Fault(base + "per: [rack]}]").find("exactly one of max_nodes and max_share"), std::string::npos);
+  EXPECT_NE(Fault(base + "max_nodes: 1, max_share: 5%}]").find("exactly one"), std::string::npos);
+  for (const char* share : {"0%", "101%", "0.05", "x%", "nan%"}) {
+    EXPECT_NE(Fault(base + "max_share: '" + share + "'}]").find("must be a percentage"), std::string::npos)
+        << share;
+  }
+  EXPECT_NE(Fault(base + "max_nodes: 0}]"), "");
+  EXPECT_NE(Fault(base + "max_nodes: 1, longest: 2d}]"), "");
+  EXPECT_NE(Fault(base + "max_nodes: 1, per: ['a b']}]"), "");
+  EXPECT_NE(Fault(base + "max_nodes: 1, pre: [rack]}]").find("per"), std::string::npos);
+  EXPECT_NE(Fault("limits: [{name: l, benchmarks: ['a[b]'], max_nodes: 1}]"), "");
+  EXPECT_NE(Fault("limits: [{name: l, benchmarks: [], max_nodes: 1}]").find("at least one"),
+            std::string::npos);
+  EXPECT_NE(
+      Fault("limits: [{name: l, benchmarks: [b], max_nodes: 1}, {name: l, benchmarks: [c], max_nodes: 1}]")
+          .find("another limit 'l'"),
+      std::string::npos);
+}
+
 TEST(CollectorConfig, ListeningBeyondThisMachineNeedsTlsOrConsent) {
   EXPECT_NE(Fault("grpc: {listen: '0.0.0.0:9410'}").find("set tls"), std::string::npos);
   EXPECT_NE(Fault("http: {listen: '0.0.0.0:9412'}").find("reverse proxy"), std::string::npos);

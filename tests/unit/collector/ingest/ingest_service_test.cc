@@ -111,9 +111,10 @@ class IngestServiceTest : public ::testing::Test {
           return store_->Commit(batch);
         },
         nullptr, clock_, metrics_);
+    if (leases_ == nullptr) leases_ = std::make_unique<LeaseTable>(LeaseTable::Options{}, registry_, clock_);
     options.collector_version = "test";
-    service_ = std::make_unique<IngestService>(std::move(options), *store_, *committer_, sessions_, metrics_,
-                                               clock_);
+    service_ = std::make_unique<IngestService>(std::move(options), *store_, *committer_, sessions_, *leases_,
+                                               metrics_, clock_);
     int port = 0;
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
@@ -145,6 +146,7 @@ class IngestServiceTest : public ::testing::Test {
   Metrics registry_;
   IngestMetrics metrics_{registry_};
   Sessions sessions_{{}, clock_};
+  std::unique_ptr<LeaseTable> leases_;
   Mutex mu_;
   absl::Status store_error_ ABSL_GUARDED_BY(mu_);
   std::unique_ptr<Store> store_;
@@ -321,17 +323,70 @@ TEST_F(IngestServiceTest, RunNowGoesToTheAgentAndProgressComesBack) {
   EXPECT_EQ(node.heartbeat().spool_records(), 3u);
 }
 
-TEST_F(IngestServiceTest, ALeaseIsGranted) {
+v1::AgentMessage LeaseRequest(const std::string& id, double seconds = 60) {
+  v1::AgentMessage message;
+  message.mutable_lease_request()->set_request_id(id);
+  message.mutable_lease_request()->set_benchmark("gemm");
+  message.mutable_lease_request()->set_duration_seconds(seconds);
+  return message;
+}
+
+TEST_F(IngestServiceTest, LeasesAreGrantedDeniedAndReleased) {
+  LeaseTable::Options limits;
+  limits.limits.push_back({"one", {"gemm"}, {}, 1, 0, {}, absl::Minutes(15)});
+  leases_ = std::make_unique<LeaseTable>(limits, registry_, clock_);
+  clock_.Advance(absl::Minutes(16));
+  Start();
+  Client first(*stub_);
+  first.Join("n1");
+  Client second(*stub_);
+  second.Join("n2");
+  first.Send(LeaseRequest("l1"));
+  auto answer = first.Read();
+  ASSERT_TRUE(answer.has_value() && answer->has_lease());
+  EXPECT_TRUE(answer->lease().granted());
+  EXPECT_EQ(answer->lease().request_id(), "l1");
+  second.Send(LeaseRequest("l2"));
+  answer = second.Read();
+  ASSERT_TRUE(answer.has_value() && answer->has_lease());
+  EXPECT_FALSE(answer->lease().granted());
+  EXPECT_THAT(answer->lease().reason(), HasSubstr("n1 (gemm)"));
+  v1::AgentMessage release;
+  release.mutable_lease_release()->set_request_id("l1");
+  first.Send(release);
+  first.Send(LeaseRequest("l3"));  // answered after the release was handled, and behind the one that waits
+  answer = first.Read();
+  EXPECT_FALSE(answer->lease().granted());
+  second.Send(LeaseRequest("l4"));
+  answer = second.Read();
+  EXPECT_TRUE(answer->lease().granted());
+}
+
+TEST_F(IngestServiceTest, AClockThatGoesWrongIsNotedWithItsNode) {
   Start();
   Client client(*stub_);
   client.Join("n1");
   v1::AgentMessage message;
-  message.mutable_lease_request()->set_request_id("l1");
+  message.mutable_heartbeat()->set_time_unix_ns(absl::ToUnixNanos(clock_.Now() + absl::Hours(24)));
   client.Send(message);
-  const auto answer = client.Read();
-  ASSERT_TRUE(answer.has_value() && answer->has_lease());
-  EXPECT_TRUE(answer->lease().granted());
-  EXPECT_EQ(answer->lease().request_id(), "l1");
+  client.SendRecords({RunRecord(1, MakeRun(absl::ToUnixNanos(clock_.Now() + absl::Hours(24))))});
+  EXPECT_THAT(client.AwaitAck(1),
+              SizeIs(0));  // not refused; and the note is before it in the committer's queue
+  const auto node = store_->GetNode("n1");
+  ASSERT_TRUE(node.ok()) << node.status();
+  EXPECT_DOUBLE_EQ(node->clock_offset_seconds(), 86400);
+  EXPECT_LE(node->last_run_unix_ns(), absl::ToUnixNanos(clock_.Now()));
+  EXPECT_THAT(registry_.Serialize(), HasSubstr("fleetmark_ingest_records_moved_back_total 1"));
+}
+
+TEST_F(IngestServiceTest, AWrongLeaseRequestEndsTheStream) {
+  Start();
+  Client client(*stub_);
+  client.Join("n1");
+  client.Send(LeaseRequest("l1", -1));
+  const grpc::Status status = client.Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr("duration_seconds"));
 }
 
 TEST_F(IngestServiceTest, ThePeerCheckDecides) {

@@ -1,5 +1,6 @@
 #include "collector/ingest/validate.h"
 
+#include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
@@ -89,20 +90,20 @@ TEST(CheckBatch, OneBadRecordDoesNotCostTheOthers) {
     const char* told;
     std::function<void(v1::Record*)> change;
   };
-  const int64_t skew_ns = static_cast<int64_t>(limits::kClockSkewSeconds * 1e9);
+  const int64_t year_ns = static_cast<int64_t>(limits::kClockRepairSeconds * 1e9);
   const std::vector<Case> cases = {
       {RefusalKind::kInvalid, "run_id", [](v1::Record* r) { r->mutable_run()->set_run_id("x"); }},
       {RefusalKind::kInvalid, "unit",
        [](v1::Record* r) { r->mutable_run()->mutable_metrics(0)->set_unit("GBps"); }},
       {RefusalKind::kInvalid, "outcome", [](v1::Record* r) { r->mutable_run()->clear_outcome(); }},
-      {RefusalKind::kFuture, "started_unix_ns is 15m1s ahead",
-       [=](v1::Record* r) { r->mutable_run()->set_started_unix_ns(kStartNs + skew_ns + 1'000'000'000); }},
+      {RefusalKind::kFuture, "started_unix_ns is 9600h1s ahead",
+       [=](v1::Record* r) { r->mutable_run()->set_started_unix_ns(kStartNs + year_ns + 1'000'000'000); }},
       {RefusalKind::kFuture, "scheduled_unix_ns",
-       [=](v1::Record* r) { r->mutable_run()->set_scheduled_unix_ns(kStartNs + 2 * skew_ns); }},
+       [=](v1::Record* r) { r->mutable_run()->set_scheduled_unix_ns(kStartNs + 2 * year_ns); }},
       {RefusalKind::kOtherNode, "'n2'",
        [](v1::Record* r) { *r->mutable_event() = MakeEvent("n2", kStartNs); }},
       {RefusalKind::kFuture, "time_unix_ns",
-       [=](v1::Record* r) { *r->mutable_event() = MakeEvent("n1", kStartNs + 2 * skew_ns); }},
+       [=](v1::Record* r) { *r->mutable_event() = MakeEvent("n1", kStartNs + 2 * year_ns); }},
       {RefusalKind::kInvalid, "fact name",
        [](v1::Record* r) { r->mutable_facts()->add_facts()->set_name(std::string(200, 'n')); }},
       {RefusalKind::kTooLarge, "bytes",
@@ -131,6 +132,53 @@ TEST(CheckBatch, ARunWithinTheSkewIsKept) {
   *batch.add_records() =
       RunRecord(1, MakeRun(kStartNs + static_cast<int64_t>(limits::kClockSkewSeconds * 1e9)));
   EXPECT_THAT(CheckBatch(batch, "n1", kNow)->accepted, SizeIs(1));
+}
+
+TEST(CheckBatch, WhatAClockAheadStampedIsMovedBack) {
+  const int64_t day_ns = 86'400'000'000'000, second_ns = 1'000'000'000;
+  v1::RecordBatch batch;
+  *batch.add_records() = RunRecord(1, MakeRun(kStartNs - 60 * second_ns));  // before its clock went wrong
+  *batch.add_records() = RunRecord(2, MakeRun(kStartNs + day_ns));
+  batch.mutable_records(1)->mutable_run()->set_scheduled_unix_ns(kStartNs - 30 * second_ns);
+  *batch.add_records() = RunRecord(3, MakeRun(kStartNs + day_ns + 10 * second_ns));
+  batch.mutable_records(2)->mutable_run()->set_scheduled_unix_ns(kStartNs + day_ns + 9 * second_ns);
+  batch.add_records()->set_sequence(4);
+  *batch.mutable_records(3)->mutable_event() = MakeEvent("n1", kStartNs + day_ns + 5 * second_ns);
+  const auto checked = CheckBatch(batch, "n1", kNow);
+  ASSERT_TRUE(checked.ok());
+  EXPECT_THAT(checked->refused, SizeIs(0));
+  EXPECT_EQ(checked->moved_back, 3u);
+  EXPECT_EQ(checked->moved_by, absl::Nanoseconds(day_ns + 12 * second_ns));  // each run took 2 s
+  ASSERT_THAT(checked->accepted, SizeIs(4));
+  const auto run = [&](size_t i) { return checked->accepted[i].run(); };
+  EXPECT_EQ(run(0).started_unix_ns(), kStartNs - 60 * second_ns);
+  EXPECT_EQ(run(0).warnings_size(), 0);
+  EXPECT_EQ(run(1).started_unix_ns(), kStartNs - 12 * second_ns);
+  EXPECT_EQ(run(1).scheduled_unix_ns(), kStartNs - 30 * second_ns);
+  EXPECT_EQ(run(2).started_unix_ns(), kStartNs - 2 * second_ns);
+  EXPECT_EQ(run(2).scheduled_unix_ns(), kStartNs - 3 * second_ns);
+  ASSERT_EQ(run(2).warnings_size(), 1);
+  EXPECT_THAT(run(2).warnings(0), HasSubstr("moved back by 24h12s"));
+  EXPECT_EQ(checked->accepted[3].event().time_unix_ns(), kStartNs - 7 * second_ns);
+}
+
+TEST(CheckLeaseRequest, Table) {
+  v1::LeaseRequest good;
+  good.set_request_id("l1");
+  good.set_benchmark("gemm");
+  good.set_duration_seconds(60);
+  EXPECT_TRUE(CheckLeaseRequest(good).ok());
+  for (const double seconds : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
+    v1::LeaseRequest bad = good;
+    bad.set_duration_seconds(seconds);
+    EXPECT_THAT(Message(CheckLeaseRequest(bad)), HasSubstr("duration_seconds"));
+  }
+  v1::LeaseRequest bad = good;
+  bad.set_request_id(std::string(65, 'x'));
+  EXPECT_THAT(Message(CheckLeaseRequest(bad)), HasSubstr("request_id"));
+  bad = good;
+  bad.set_benchmark("a b");
+  EXPECT_THAT(Message(CheckLeaseRequest(bad)), HasSubstr("benchmark"));
 }
 
 TEST(CheckBatch, AnEventWithoutNodeIsTheSenders) {

@@ -1,0 +1,64 @@
+#include "bench/schedule/start_spread.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+
+#include "agent/benchmark_set.h"
+#include "agent/config.h"
+#include "common/base/status.h"
+
+namespace fleetmark::bench {
+namespace {
+
+// As clusters name them: neighbours differ in a digit.
+std::string NodeName(int i) { return absl::StrCat("rack", i / 40, "-node", i % 40, ".cluster.example"); }
+
+absl::StatusOr<std::vector<agent::BenchmarkConfig>> ReadSuite(const std::string& file) {
+  const std::string text =
+      absl::StrCat("node: {name: n}\ncollectors: ['127.0.0.1:1']\nplugin_paths: [.]\n",
+                   "data_dir: d\ninclude: ['", std::filesystem::absolute(file).string(), "']\n");
+  FM_ASSIGN_OR_RETURN(agent::AgentConfig config, agent::ParseAgentConfig(text, "bench", "/"));
+  return std::move(config.benchmarks);
+}
+
+StartSpread Summarise(const std::string& benchmark, const std::vector<uint64_t>& minutes) {
+  StartSpread spread;
+  spread.benchmark = benchmark;
+  for (const uint64_t starts : minutes) spread.starts += starts;
+  spread.mean_minute = static_cast<double>(spread.starts) / static_cast<double>(minutes.size());
+  spread.largest_minute = *std::max_element(minutes.begin(), minutes.end());
+  spread.smallest_minute = *std::min_element(minutes.begin(), minutes.end());
+  return spread;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<StartSpread>> MeasureStartSpread(const std::string& suite_file, int nodes,
+                                                            absl::Duration span) {
+  FM_ASSIGN_OR_RETURN(const std::vector<agent::BenchmarkConfig> benchmarks, ReadSuite(suite_file));
+  const absl::Time begin = absl::FromCivil(absl::CivilDay(2026, 1, 5), absl::UTCTimeZone());
+  const auto minute_count = static_cast<size_t>(absl::ToInt64Minutes(span));
+  if (minute_count == 0 || nodes <= 0)
+    return absl::InvalidArgumentError("needs at least a minute and a node");
+  std::vector<uint64_t> all(minute_count);
+  std::vector<StartSpread> spreads;
+  for (const agent::BenchmarkConfig& config : benchmarks) {
+    std::vector<uint64_t> minutes(minute_count);
+    for (int node = 0; node < nodes; ++node) {
+      FM_ASSIGN_OR_RETURN(const agent::Schedule schedule,
+                          agent::PrepareSchedule(config.benchmark, NodeName(node)));
+      for (absl::Time at = schedule.NextAfter(begin - absl::Nanoseconds(1)); at < begin + span;
+           at = schedule.NextAfter(at)) {
+        ++minutes[std::min(minute_count - 1, static_cast<size_t>(absl::ToInt64Minutes(at - begin)))];
+      }
+    }
+    for (size_t i = 0; i < minute_count; ++i) all[i] += minutes[i];
+    spreads.push_back(Summarise(config.benchmark.name(), minutes));
+  }
+  spreads.push_back(Summarise("", all));
+  return spreads;
+}
+
+}  // namespace fleetmark::bench
