@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include "agent/gate/gate_config.h"
 #include "common/model/labels.h"
 #include "common/net/endpoint.h"
 #include "common/obs/log.h"
@@ -40,6 +41,7 @@ struct AgentConfig {
   absl::Duration spool_max_age;
   absl::Duration facts_interval;
   absl::Duration stop_timeout;
+  GateConfig gate;
   bool allow_root_plugins = false;
   std::string plugin_user;  // empty: the agent's own
   int nice = 0;
