@@ -16,8 +16,8 @@ readonly build_packages=(
 # fio and iperf3 measure for the plugins of the same purpose.
 readonly run_packages=(curl fio iperf3 openssl python3)
 readonly dev_packages=(
-  clang clang-format-14 clang-tidy-14 git libbenchmark-dev libclang-rt-14-dev llvm-14 make
-  prometheus-node-exporter shellcheck
+  clang clang-format-14 clang-tidy-14 git libbenchmark-dev libclang-rt-14-dev llvm-14 make munge
+  prometheus-node-exporter shellcheck slurm-client slurm-wlm-basic-plugins slurmctld slurmd
 )
 
 usage() {
