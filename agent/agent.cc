@@ -69,9 +69,9 @@ void Agent::Parts::MakeGate() {
       std::make_unique<Budget>(Budget::Options{config.budget_share, config.data_dir + "/budget.pb"}, clock);
   Gate::Options options;
   options.cool_down = config.gate.cool_down;
-  gate = std::make_unique<Gate>(options, MakeGateSources(config.gate, *runner, clock), clock);
+  gate = std::make_unique<Gate>(options, MakeGateSources(config.gate, *runner, kubelet, clock), clock);
   BenchmarkRunner::Options runs;
-  runs.retry_after = config.gate.retry_after;
+  runs.retry_after = config.gate.retry;
   benchmark_runner =
       std::make_unique<BenchmarkRunner>(runs, BenchmarkRunner::Parts{*runner, *gate, *budget, *spool, clock});
 }

@@ -194,11 +194,11 @@ absl::StatusOr<AgentConfig> ParseAgentConfig(std::string_view text, const std::s
   config.log = ReadLogSection(root.Key("log"));
   ReadSpool(root.Key("spool"), config);
   ReadBudget(root.Key("budget"), config);
-  config.gate = ReadGateSection(root.Key("gate"));
   YamlValue facts = root.Key("facts");
   config.facts_interval =
       facts.Key("interval").Duration(absl::Hours(1), absl::Minutes(1), absl::Hours(24 * 7));
   facts.NoOtherKeys();
+  config.gate = ReadGateSection(root.Key("gate"), folder);
   config.stop_timeout =
       root.Key("stop_timeout").Duration(absl::Seconds(10), absl::Seconds(1), absl::Minutes(10));
   ReadBenchmarks(root.Key("benchmarks"), "", config.benchmarks);

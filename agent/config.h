@@ -42,12 +42,12 @@ struct AgentConfig {
   absl::Duration spool_max_age;
   absl::Duration facts_interval;
   absl::Duration stop_timeout;
+  GateConfig gate;
   bool allow_root_plugins = false;
   std::string plugin_user;    // empty: see FindPluginUser
   std::string plugin_cgroup;  // auto, none, or a path as in /proc/self/cgroup
   int nice = 0;
   double budget_share = 0;  // of the node's time
-  GateConfig gate;
   IoClass io_class = IoClass::kBestEffort;
   RunBounds run_bounds;
   std::vector<BenchmarkConfig> benchmarks;

@@ -25,7 +25,9 @@ struct GateQuery {
   v1::Trigger trigger = v1::TRIGGER_SCHEDULE;  // a run of a job's own epilog is not kept off by that epilog
   bool cpu_exclusive = false;                  // nothing else may compute meanwhile
   bool uses_gpu = false;
-  std::vector<Gpu> gpus;  // those it would use, when it uses any
+  std::vector<Gpu> gpus;  // those it would use, when it uses any; empty: all
+  // Of TRIGGER_EPILOG, where known: the batch job whose epilog asked. That job does not make the node busy.
+  std::string job_id;
 };
 
 struct GateAnswer {
@@ -33,7 +35,9 @@ struct GateAnswer {
 
   static GateAnswer Free() { return {}; }
   static GateAnswer Busy(std::string reason) { return {State::kBusy, std::move(reason), {}}; }
-  static GateAnswer Unknown(std::string reason) { return {State::kUnknown, std::move(reason), {}}; }
+  static GateAnswer Unknown(std::string reason, absl::Duration retry_after = absl::ZeroDuration()) {
+    return {State::kUnknown, std::move(reason), retry_after};
+  }
 
   bool free() const { return state == State::kFree; }
 

@@ -1,9 +1,9 @@
 #include "agent/gate/slurm_node_state.h"
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -12,98 +12,144 @@
 namespace fleetmark::agent {
 namespace {
 
-// Marks that sinfo puts after a state, as the flag that each stands for.
-const std::map<char, std::string>& Marks() {
-  static const auto& marks = *new std::map<char, std::string>{
-      {'*', "NOT_RESPONDING"},   {'~', "POWERED_DOWN"},  {'#', "POWERING_UP"},
-      {'!', "POWER_DOWN"},       {'%', "POWERING_DOWN"}, {'$', "MAINTENANCE"},
-      {'@', "REBOOT_REQUESTED"}, {'^', "REBOOT_ISSUED"}, {'-', "PLANNED"},
+// What a part of a state says about the node.
+enum class Sign {
+  kNothing,
+  kIdle,
+  kJobs,
+  kCompleting,
+  kDrain,  // no new job may start
+  kMaintenance,
+  kReserved,
+  kPlanned,
+  kPower,    // it is about to go down, or is coming up
+  kUnknown,  // the controller does not know what happens on the node
+};
+
+const std::map<std::string, Sign>& Signs() {
+  static const auto& signs = *new std::map<std::string, Sign>{
+      {"IDLE", Sign::kIdle},
+      {"ALLOCATED", Sign::kJobs},
+      {"ALLOC", Sign::kJobs},
+      {"MIXED", Sign::kJobs},
+      {"MIX", Sign::kJobs},
+      {"PERFCTRS", Sign::kJobs},  // a job reads the network's counters
+      {"NPC", Sign::kJobs},
+      {"BLOCKED", Sign::kJobs},  // a job has the whole topology for itself
+      {"BLOCK", Sign::kJobs},
+      {"COMPLETING", Sign::kCompleting},
+      {"COMP", Sign::kCompleting},
+      {"DRAIN", Sign::kDrain},
+      {"DRAINED", Sign::kDrain},
+      {"MAINTENANCE", Sign::kMaintenance},
+      {"MAINT", Sign::kMaintenance},
+      {"RESERVED", Sign::kReserved},
+      {"RESV", Sign::kReserved},
+      {"PLANNED", Sign::kPlanned},
+      {"PLND", Sign::kPlanned},
+      {"POWERING_UP", Sign::kPower},
+      {"POWERING_DOWN", Sign::kPower},
+      {"POWER_DOWN", Sign::kPower},
+      {"POWER_UP", Sign::kPower},
+      {"POWER_DRAIN", Sign::kPower},
+      {"POW_UP", Sign::kPower},
+      {"POW_DN", Sign::kPower},
+      {"REBOOT", Sign::kPower},
+      {"REBOOT_ISSUED", Sign::kPower},
+      {"REBOOT_REQUESTED", Sign::kPower},
+      {"BOOT", Sign::kPower},
+      {"POWERED_DOWN", Sign::kUnknown},
+      {"DOWN", Sign::kUnknown},
+      {"NOT_RESPONDING", Sign::kUnknown},
+      {"NO_RESPOND", Sign::kUnknown},
+      {"UNKNOWN", Sign::kUnknown},
+      {"UNK", Sign::kUnknown},
+      {"ERROR", Sign::kUnknown},
+      {"FAIL", Sign::kUnknown},
+      {"FAILING", Sign::kUnknown},
+      {"FAILG", Sign::kUnknown},
+      {"FUTURE", Sign::kUnknown},
+      {"FUTR", Sign::kUnknown},
+      {"INVALID_REG", Sign::kUnknown},
+      {"INVALID", Sign::kUnknown},
+      {"INVAL", Sign::kUnknown},
+      {"CLOUD", Sign::kNothing},
+      {"DYNAMIC_NORM", Sign::kNothing},
+      {"DYNAMIC_FUTURE", Sign::kNothing},
+      {"EXTERNAL", Sign::kNothing},
+      {"RESUME", Sign::kNothing},
+      {"UNDRAIN", Sign::kNothing},
   };
-  return marks;
+  return signs;
 }
 
-// Other names of the same, the short ones among them. A state that is two: "DRNG" is allocated and draining.
-const std::map<std::string, std::string>& Names() {
-  static const auto& names = *new std::map<std::string, std::string>{
-      {"ALLOC", "ALLOCATED"},
-      {"MIX", "MIXED"},
-      {"COMP", "IDLE+COMPLETING"},
-      {"COMPLETING", "COMPLETING"},
-      {"DRNG", "ALLOCATED+DRAIN"},
-      {"DRAINING", "ALLOCATED+DRAIN"},
-      {"DRAINED", "IDLE+DRAIN"},
-      {"MAINT", "MAINTENANCE"},
-      {"RESV", "RESERVED"},
-      {"PLND", "PLANNED"},
-      {"POW_DN", "POWERING_DOWN"},
-      {"POW_UP", "POWERING_UP"},
-      {"NO_RESPOND", "NOT_RESPONDING"},
-      {"FAILG", "ALLOCATED+FAIL"},
-      {"FAILING", "ALLOCATED+FAIL"},
-      {"UNK", "UNKNOWN"},
-      {"FUTR", "FUTURE"},
-      {"REBOOT", "REBOOT_ISSUED"},
-      {"REBOOT^", "REBOOT_ISSUED"},
-      {"BOOT", "POWERING_UP"},
-  };
-  return names;
+// The signs that sinfo puts behind a state.
+std::optional<Sign> SuffixSign(char c) {
+  switch (c) {
+    case '*':  // does not respond
+    case '~':  // switched off to save power
+      return Sign::kUnknown;
+    case '#':  // is switched on
+    case '!':  // will be switched off
+    case '%':  // is switched off
+    case '@':  // will be rebooted
+    case '^':  // is rebooted
+      return Sign::kPower;
+    case '$':
+      return Sign::kMaintenance;
+    case '-':
+      return Sign::kPlanned;
+    default:
+      return std::nullopt;
+  }
 }
 
-std::set<std::string> Flags(std::string_view state) {
-  std::set<std::string> flags;
-  std::string text = absl::AsciiStrToUpper(absl::string_view(state.data(), state.size()));
-  while (!text.empty() && Marks().count(text.back()) != 0) {
-    flags.insert(Marks().at(text.back()));
-    text.pop_back();
+// False when a part of `state` is not known.
+bool ReadSigns(const std::string& state, std::set<Sign>& signs) {
+  std::string names = state;
+  for (; !names.empty(); names.pop_back()) {
+    if (names.back() == '+') continue;
+    const std::optional<Sign> sign = SuffixSign(names.back());
+    if (!sign.has_value()) break;
+    signs.insert(*sign);
   }
-  for (const std::string& name : std::vector<std::string>(absl::StrSplit(text, '+', absl::SkipEmpty()))) {
-    const auto known = Names().find(name);
-    const std::string& meaning = known == Names().end() ? name : known->second;
-    for (const absl::string_view flag : absl::StrSplit(meaning, '+')) flags.emplace(flag);
+  for (const std::string& name : std::vector<std::string>(absl::StrSplit(names, '+', absl::SkipEmpty()))) {
+    // sinfo's one word for "drain, and jobs still run".
+    if (name == "DRAINING" || name == "DRNG") {
+      signs.insert({Sign::kDrain, Sign::kJobs});
+      continue;
+    }
+    const auto found = Signs().find(name);
+    if (found == Signs().end()) return false;
+    signs.insert(found->second);
   }
-  return flags;
+  return !names.empty();
 }
 
 }  // namespace
 
-GateAnswer JudgeSlurmState(std::string_view state, const SlurmJudgement& judgement) {
-  static const auto& cannot_tell = *new std::set<std::string>{
-      "DOWN",           "ERROR",       "FUTURE",           "UNKNOWN",       "FAIL",
-      "NOT_RESPONDING", "INVALID_REG", "POWERED_DOWN",     "POWERING_DOWN", "POWERING_UP",
-      "POWER_DOWN",     "POWER_UP",    "REBOOT_REQUESTED", "REBOOT_ISSUED", "BLOCKED",
+GateAnswer JudgeSlurmState(std::string_view state, const SlurmStateRules& rules) {
+  const std::string text = absl::AsciiStrToUpper(absl::StripAsciiWhitespace({state.data(), state.size()}));
+  std::set<Sign> signs;
+  if (!ReadSigns(text, signs)) {
+    return GateAnswer::Unknown(absl::StrCat("Slurm's state '", text, "' of this node is not known here"));
+  }
+  const auto has = [&signs](Sign sign) { return signs.count(sign) != 0; };
+  const auto busy = [&text](const char* why) {
+    return GateAnswer::Busy(absl::StrCat(why, " (Slurm: ", text, ")"));
   };
-  static const auto& harmless = *new std::set<std::string>{
-      "IDLE", "DRAIN", "MAINTENANCE", "RESERVED", "CLOUD", "DYNAMIC_NORM", "DYNAMIC_FUTURE", "COMPLETING",
-  };
-  const std::set<std::string> flags = Flags(state);
-  const auto has = [&](const char* flag) { return flags.count(flag) != 0; };
-  const auto because = [&](const char* what) {
-    return absl::StrCat("the node is ", std::string(state), ": ", what);
-  };
-  if (has("ALLOCATED") || has("MIXED")) return GateAnswer::Busy(because("jobs run here"));
-  if (has("PLANNED")) return GateAnswer::Busy(because("a job is about to start"));
-  if (has("COMPLETING") && !judgement.in_epilog) return GateAnswer::Busy(because("a job is ending"));
-  for (const std::string& flag : flags) {
-    if (cannot_tell.count(flag) != 0) return GateAnswer::Unknown(because("Slurm can't say what runs here"));
-    if (harmless.count(flag) == 0) return GateAnswer::Unknown(because("this state is not known"));
+  if (has(Sign::kUnknown)) {
+    return GateAnswer::Unknown(absl::StrCat("Slurm does not know what runs here (", text, ")"));
   }
-  if (has("RESERVED") && !has("MAINTENANCE") && !judgement.allow_reserved) {
-    return GateAnswer::Busy(because("it is reserved"));
-  }
-  if (has("IDLE") || has("DRAIN") || has("MAINTENANCE") || has("RESERVED") || has("COMPLETING")) {
-    return GateAnswer::Free();
-  }
-  return GateAnswer::Unknown(because("this state is not known"));
-}
-
-std::string_view ScontrolField(std::string_view line, std::string_view key) {
-  const std::string wanted = absl::StrCat(std::string(key), "=");
-  for (size_t at = line.find(wanted); at != std::string_view::npos; at = line.find(wanted, at + 1)) {
-    if (at != 0 && line[at - 1] != ' ') continue;
-    const std::string_view rest = line.substr(at + wanted.size());
-    return rest.substr(0, rest.find_first_of(" \n"));
-  }
-  return "";
+  if (has(Sign::kJobs)) return busy("jobs are on this node");
+  if (has(Sign::kCompleting) && !rules.own_epilog) return busy("a job is completing on this node");
+  if (has(Sign::kPower)) return busy("the node is about to be rebooted or switched");
+  // From here on no job is there, and on these two none can start.
+  if (has(Sign::kDrain) || has(Sign::kMaintenance)) return GateAnswer::Free();
+  if (has(Sign::kPlanned)) return busy("a job is planned on this node");
+  if (has(Sign::kReserved) && !rules.allow_reserved) return busy("the node is reserved");
+  if (has(Sign::kIdle) || has(Sign::kCompleting) || has(Sign::kReserved)) return GateAnswer::Free();
+  return GateAnswer::Unknown(absl::StrCat("Slurm's state '", text, "' does not say what runs here"));
 }
 
 }  // namespace fleetmark::agent

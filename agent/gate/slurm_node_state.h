@@ -1,11 +1,7 @@
-// What a Slurm node's state means for a benchmark. Reads the long form of `scontrol show node` ("IDLE+DRAIN",
-// "MIXED+PLANNED", "MAINTENANCE+RESERVED") and the short one of `sinfo` ("drng*", "idle~").
+// What a node's state in Slurm means for a benchmark. States are those of slurm(1) `scontrol show node`
+// and `sinfo`, long or short, with any number of flags ("IDLE+DRAIN", "mixed-", "down*").
 //
-// Free: no job runs and none can start without warning: idle, and idle nodes that are drained or under
-// maintenance, which are the best to measure. Busy: a job runs, ends, or is about to come. Unknown: Slurm
-// itself does not know (down, not responding, powering, rebooting, a state of a later version).
-//
-// Thread-safety: functions without state.
+// Thread-safety: a function without state.
 #ifndef FLEETMARK_AGENT_GATE_SLURM_NODE_STATE_H_
 #define FLEETMARK_AGENT_GATE_SLURM_NODE_STATE_H_
 
@@ -15,16 +11,15 @@
 
 namespace fleetmark::agent {
 
-struct SlurmJudgement {
-  bool allow_reserved = false;  // a reservation that is no maintenance is for somebody's jobs
-  bool in_epilog = false;       // asked from the epilog of the job that is completing
+struct SlurmStateRules {
+  bool allow_reserved = false;  // measure in reservations that are not for maintenance
+  bool own_epilog = false;      // a completing job is the one whose epilog asks
 };
 
-// The reason names the state.
-GateAnswer JudgeSlurmState(std::string_view state, const SlurmJudgement& judgement = {});
-
-// The value of `key` in a line of `scontrol show node -o`: "State=IDLE+DRAIN ". Empty when it has none.
-std::string_view ScontrolField(std::string_view line, std::string_view key);
+// Free: no job is there, and none can come unannounced. That is so for an idle node, and best for one that
+// is drained or in a maintenance reservation. Unknown where Slurm itself does not know (down, not
+// responding), and for states that this version has never heard of.
+GateAnswer JudgeSlurmState(std::string_view state, const SlurmStateRules& rules);
 
 }  // namespace fleetmark::agent
 

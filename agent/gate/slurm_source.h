@@ -1,27 +1,23 @@
-// Slurm: is a job, a prolog or an epilog on this node, or about to come?
+// Does Slurm use this node, or will it soon? First what is on the node itself, then, before a run alone, one
+// question to the controller.
 //
-// What is local is asked first and costs no controller anything: the sockets of job steps in slurmd's spool
-// folder, each proved alive by connecting to it, and the prolog and epilog scripts among slurmd's children.
-// Only when these are silent is the controller asked, once, with `scontrol show node`: answers serve runs
-// that start within seconds of one another; after a failure it is left alone for a time that doubles, with
-// jitter, up to five minutes. During a run nothing but what is local is looked at.
-//
-// Thread-safety: all methods, any thread. BeforeRun blocks for at most `query_timeout` and a little.
-// Ownership: the runner and the clock outlive it.
+// Thread-safety: all methods, any thread. Blocks: BeforeRun as SlurmController says. Ownership: runner and
+// clock must outlive it.
 #ifndef FLEETMARK_AGENT_GATE_SLURM_SOURCE_H_
 #define FLEETMARK_AGENT_GATE_SLURM_SOURCE_H_
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
 #include "agent/gate/gate_source.h"
-#include "common/base/backoff.h"
+#include "agent/gate/slurm_controller.h"
+#include "agent/gate/slurm_local.h"
+#include "agent/gate/source_mode.h"
 #include "common/base/clock.h"
-#include "common/base/mutex.h"
 #include "common/run/runner.h"
 
 namespace fleetmark::agent {
@@ -29,13 +25,18 @@ namespace fleetmark::agent {
 class SlurmSource final : public GateSource {
  public:
   struct Options {
-    std::string node;       // as Slurm calls it
-    std::string spool_dir;  // slurmd's
-    std::string conf;       // slurm.conf, for scontrol; empty: its own default
+    SourceMode mode = SourceMode::kAuto;
+    std::string node;        // empty: SLURMD_NODENAME, else the host's name up to the first dot
+    std::string spool_dir;   // empty: SlurmdSpoolDir of slurm.conf
+    std::string slurm_conf;  // empty: $SLURM_CONF, else the first of the usual places that is there
     std::string scontrol = "scontrol";
-    absl::Duration query_timeout = absl::Seconds(5);
+    std::string prolog_flag_dir;  // empty: none
+    bool ask_controller = true;
     bool allow_reserved = false;
-    std::string proc = "/proc";
+    absl::Duration timeout = absl::Seconds(5);
+    absl::Duration cache = absl::Seconds(5);
+    std::string cgroup_root = "/sys/fs/cgroup";
+    std::string root;  // before /proc
   };
 
   SlurmSource(Options options, Runner& runner, Clock& clock);
@@ -44,29 +45,20 @@ class SlurmSource final : public GateSource {
   GateAnswer BeforeRun(const GateQuery& query) override;
   GateAnswer DuringRun(const GateQuery& query, pid_t run) override;
 
-  uint64_t queries() const;  // of the controller, since the start
+  // Asked of the controller so far.
+  uint64_t controller_queries() const { return controller_.queries(); }
 
  private:
-  GateAnswer Local(const GateQuery& query);
-  GateAnswer Steps() const;
-  GateAnswer Scripts(const GateQuery& query);
-  std::vector<std::string> Daemons();
-  absl::StatusOr<std::string> NodeState();
-  absl::StatusOr<std::string> AskController();
+  bool IsHere() const;
+  GateAnswer CheckLocal(const GateQuery& query);
 
-  const Options options_;
-  Runner& runner_;
-  Clock& clock_;
-  mutable Mutex mu_;
-  std::vector<std::string> daemons_ ABSL_GUARDED_BY(mu_);  // process ids of slurmd
-  MonoTime daemons_until_ ABSL_GUARDED_BY(mu_);
-
-  mutable Mutex query_mu_;  // held while the controller is asked: others wait for the same answer
-  uint64_t queries_ ABSL_GUARDED_BY(query_mu_) = 0;
-  absl::StatusOr<std::string> answer_ ABSL_GUARDED_BY(query_mu_) = absl::UnavailableError("not asked yet");
-  MonoTime answer_until_ ABSL_GUARDED_BY(query_mu_);
-  Backoff backoff_ ABSL_GUARDED_BY(query_mu_);
+  const Options options_;  // with the defaults filled in
+  SlurmLocal local_;
+  SlurmController controller_;
 };
+
+// SlurmdSpoolDir of slurm.conf's text, with %h and %n replaced; Slurm's default when it isn't set.
+std::string SpoolDirOf(const std::string& conf, const std::string& node);
 
 }  // namespace fleetmark::agent
 

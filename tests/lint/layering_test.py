@@ -19,8 +19,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.M)
 
 # Foreign headers and where they are allowed: a folder, or one file.
 FOREIGN = {
-    r"grpc(pp)?/|fleetmark/v1/\w+\.grpc\.pb\.h": (
-        "common/net", "agent/upload", "collector/ingest", "collector/query", "collector/collector.cc",
+    r"grpc(pp)?/|fleetmark/v1/\w+\.grpc\.pb\.h|agent/gate/podresources/.*\.pb\.h": (
+        "common/net", "agent/gate/kubelet_client.cc", "agent/upload", "collector/ingest", "collector/query", "collector/collector.cc",
         "cli/client.cc"),
     r"rocksdb/": ("collector/store",),
     r"httplib\.h": ("common/http",),

@@ -14,62 +14,103 @@ struct Case {
   State verdict;
 };
 
-class SlurmStateTest : public ::testing::TestWithParam<Case> {};
+const Case kCases[] = {
+    {"IDLE", State::kFree},
+    {"idle", State::kFree},
+    {" IDLE ", State::kFree},
+    {"IDLE+CLOUD", State::kFree},
+    {"IDLE+DYNAMIC_NORM", State::kFree},
+    {"IDLE+DRAIN", State::kFree},
+    {"DRAINED", State::kFree},
+    {"drained", State::kFree},
+    {"IDLE+DRAIN+RESERVED", State::kFree},
+    {"IDLE+DRAIN+PLANNED", State::kFree},
+    {"IDLE+MAINTENANCE", State::kFree},
+    {"IDLE+MAINTENANCE+RESERVED", State::kFree},
+    {"MAINTENANCE+RESERVED", State::kFree},
+    {"maint", State::kFree},
+    {"idle$", State::kFree},
+    {"resv$", State::kFree},
+    {"idle+", State::kFree},
+    {"ALLOCATED", State::kBusy},
+    {"alloc", State::kBusy},
+    {"MIXED", State::kBusy},
+    {"mix-", State::kBusy},
+    {"MIXED+PLANNED", State::kBusy},
+    {"MIXED+DRAIN", State::kBusy},
+    {"ALLOCATED+DRAIN", State::kBusy},
+    {"DRAINING", State::kBusy},
+    {"drng", State::kBusy},
+    {"ALLOCATED+MAINTENANCE+RESERVED", State::kBusy},
+    {"alloc$", State::kBusy},
+    {"IDLE+COMPLETING", State::kBusy},
+    {"IDLE+COMPLETING+DRAIN", State::kBusy},
+    {"comp", State::kBusy},
+    {"IDLE+PLANNED", State::kBusy},
+    {"PLANNED", State::kBusy},
+    {"idle-", State::kBusy},
+    {"plnd", State::kBusy},
+    {"IDLE+RESERVED", State::kBusy},
+    {"RESERVED", State::kBusy},
+    {"resv", State::kBusy},
+    {"IDLE+BLOCKED", State::kBusy},
+    {"IDLE+PERFCTRS", State::kBusy},
+    {"IDLE+REBOOT_REQUESTED", State::kBusy},
+    {"IDLE+DRAIN+REBOOT_ISSUED", State::kBusy},
+    {"idle@", State::kBusy},
+    {"drain^", State::kBusy},
+    {"IDLE+POWERING_UP", State::kBusy},
+    {"idle#", State::kBusy},
+    {"idle%", State::kBusy},
+    {"idle!", State::kBusy},
+    {"IDLE+CLOUD+POWERED_DOWN", State::kUnknown},
+    {"idle~", State::kUnknown},
+    {"DOWN", State::kUnknown},
+    {"down*", State::kUnknown},
+    {"DOWN+DRAIN", State::kUnknown},
+    {"DOWN+NOT_RESPONDING", State::kUnknown},
+    {"IDLE+NOT_RESPONDING", State::kUnknown},
+    {"idle*", State::kUnknown},
+    {"drain*", State::kUnknown},
+    {"IDLE+FAIL", State::kUnknown},
+    {"ALLOCATED+FAIL", State::kUnknown},
+    {"UNKNOWN", State::kUnknown},
+    {"unk*", State::kUnknown},
+    {"FUTURE", State::kUnknown},
+    {"IDLE+INVALID_REG", State::kUnknown},
+    {"ERROR", State::kUnknown},
+    {"IDLE+SOMETHING_NEW", State::kUnknown},
+    {"CLOUD", State::kUnknown},
+    {"*", State::kUnknown},
+    {"", State::kUnknown},
+    {"+", State::kUnknown},
+};
 
-TEST_P(SlurmStateTest, Verdict) {
-  const GateAnswer answer = JudgeSlurmState(GetParam().state);
-  EXPECT_EQ(answer.state, GetParam().verdict) << GetParam().state << ": " << answer.reason;
-  if (!answer.free()) {
-    EXPECT_NE(answer.reason.find(GetParam().state), std::string::npos) << answer.reason;
+TEST(SlurmNodeState, Table) {
+  for (const Case& c : kCases) {
+    const GateAnswer answer = JudgeSlurmState(c.state, {});
+    EXPECT_EQ(answer.state, c.verdict) << "'" << c.state << "': " << answer.reason;
+    EXPECT_EQ(answer.reason.empty(), answer.free()) << c.state;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    States, SlurmStateTest,
-    ::testing::Values(
-        // Nobody's job runs, none can start unannounced.
-        Case{"IDLE", State::kFree}, Case{"idle", State::kFree}, Case{"IDLE+DRAIN", State::kFree},
-        Case{"drained", State::kFree}, Case{"drain", State::kFree},
-        Case{"IDLE+MAINTENANCE+RESERVED", State::kFree}, Case{"MAINTENANCE+RESERVED", State::kFree},
-        Case{"maint", State::kFree}, Case{"idle$", State::kFree}, Case{"IDLE+CLOUD", State::kFree},
-        Case{"IDLE+DYNAMIC_NORM", State::kFree}, Case{"IDLE+MAINTENANCE+DRAIN", State::kFree},
-        // Users.
-        Case{"ALLOCATED", State::kBusy}, Case{"alloc", State::kBusy}, Case{"MIXED", State::kBusy},
-        Case{"mix", State::kBusy}, Case{"MIXED+PLANNED", State::kBusy}, Case{"IDLE+PLANNED", State::kBusy},
-        Case{"idle-", State::kBusy}, Case{"plnd", State::kBusy}, Case{"MIXED+DRAIN", State::kBusy},
-        Case{"ALLOCATED+DRAIN", State::kBusy}, Case{"drng", State::kBusy}, Case{"draining", State::kBusy},
-        Case{"IDLE+COMPLETING", State::kBusy}, Case{"comp", State::kBusy},
-        Case{"IDLE+COMPLETING+DRAIN", State::kBusy}, Case{"IDLE+RESERVED", State::kBusy},
-        Case{"resv", State::kBusy}, Case{"ALLOCATED+RESERVED", State::kBusy},
-        Case{"ALLOCATED+MAINTENANCE", State::kBusy}, Case{"failg", State::kBusy},
-        // Slurm itself does not know.
-        Case{"DOWN", State::kUnknown}, Case{"DOWN+NOT_RESPONDING", State::kUnknown},
-        Case{"DOWN+DRAIN", State::kUnknown}, Case{"idle*", State::kUnknown}, Case{"drain*", State::kUnknown},
-        Case{"idle~", State::kUnknown}, Case{"idle#", State::kUnknown}, Case{"idle%", State::kUnknown},
-        Case{"idle!", State::kUnknown}, Case{"IDLE+POWERED_DOWN", State::kUnknown},
-        Case{"IDLE+CLOUD+POWERING_UP", State::kUnknown}, Case{"IDLE+REBOOT_ISSUED", State::kUnknown},
-        Case{"idle@", State::kUnknown}, Case{"boot^", State::kUnknown}, Case{"FUTURE", State::kUnknown},
-        Case{"UNKNOWN", State::kUnknown}, Case{"IDLE+INVALID_REG", State::kUnknown},
-        Case{"fail", State::kUnknown}, Case{"IDLE+SOMETHING_NEW", State::kUnknown},
-        Case{"HALF_ASLEEP", State::kUnknown}, Case{"", State::kUnknown}, Case{"+", State::kUnknown},
-        Case{"*", State::kUnknown}));
-
-TEST(SlurmStateTest, AJobsOwnEpilogDoesNotKeepItsRunOff) {
-  EXPECT_TRUE(JudgeSlurmState("IDLE+COMPLETING", {.in_epilog = true}).free());
-  EXPECT_FALSE(JudgeSlurmState("MIXED+COMPLETING", {.in_epilog = true}).free()) << "another job runs";
-}
-
-TEST(SlurmStateTest, ReservedNodesOnDemand) {
+TEST(SlurmNodeState, ReservationsMayBeAllowed) {
   EXPECT_TRUE(JudgeSlurmState("IDLE+RESERVED", {.allow_reserved = true}).free());
-  EXPECT_FALSE(JudgeSlurmState("ALLOCATED+RESERVED", {.allow_reserved = true}).free());
+  EXPECT_TRUE(JudgeSlurmState("resv", {.allow_reserved = true}).free());
+  EXPECT_FALSE(JudgeSlurmState("MIXED+RESERVED", {.allow_reserved = true}).free());
 }
 
-TEST(ScontrolFieldTest, FindsTheFieldAndNoOther) {
-  const char line[] = "NodeName=n1 Arch=x86_64 NextState=A State=IDLE+DRAIN ThreadsPerCore=1 Reason=State=x";
-  EXPECT_EQ(ScontrolField(line, "State"), "IDLE+DRAIN");
-  EXPECT_EQ(ScontrolField(line, "NodeName"), "n1");
-  EXPECT_EQ(ScontrolField(line, "Name"), "");
-  EXPECT_EQ(ScontrolField("State=", "State"), "");
+TEST(SlurmNodeState, TheOwnEpilogIsNotInItsWay) {
+  const SlurmStateRules rules{.own_epilog = true};
+  EXPECT_TRUE(JudgeSlurmState("IDLE+COMPLETING", rules).free());
+  EXPECT_TRUE(JudgeSlurmState("COMPLETING", rules).free());
+  EXPECT_FALSE(JudgeSlurmState("MIXED+COMPLETING", rules).free());
+  EXPECT_FALSE(JudgeSlurmState("IDLE+COMPLETING+PLANNED", rules).free());
+}
+
+TEST(SlurmNodeState, ReasonsNameTheState) {
+  EXPECT_EQ(JudgeSlurmState("mixed", {}).reason, "jobs are on this node (Slurm: MIXED)");
+  EXPECT_EQ(JudgeSlurmState("down*", {}).reason, "Slurm does not know what runs here (DOWN*)");
 }
 
 }  // namespace

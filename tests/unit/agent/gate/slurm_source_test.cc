@@ -1,155 +1,160 @@
 #include "agent/gate/slurm_source.h"
 
-#include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include <filesystem>
-#include <fstream>
-
-#include "absl/strings/match.h"
 #include "gtest/gtest.h"
 
 #include "common/base/file.h"
 #include "tests/fakes/fake_clock.h"
+#include "tests/unit/agent/gate/fake_runner.h"
+#include "tests/unit/agent/gate/files.h"
 
 namespace fleetmark::agent {
 namespace {
 
-// In scontrol's place.
-class FakeController final : public Runner {
- public:
-  absl::StatusOr<RunOutcome> Run(const RunSpec& spec, absl::FunctionRef<bool(std::string_view)> on_line,
-                                 absl::FunctionRef<void(std::string_view)> on_log, CancelToken&) override {
-    command = spec.command;
-    RunOutcome outcome;
-    if (hangs) {
-      outcome.end = RunEnd::kTimedOut;
-    } else if (!error.empty()) {
-      on_log(error);
-      outcome.exit_status = 1;
-    } else {
-      on_line("NodeName=n1 Arch=x86_64 State=" + state + " ThreadsPerCore=1");
-    }
-    return outcome;
-  }
+UniqueFd ListenAt(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+  UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  EXPECT_EQ(listen(fd.get(), 5), 0);
+  return fd;
+}
 
-  std::string state = "IDLE";
-  std::string error;
-  bool hangs = false;
-  std::vector<std::string> command;
-};
-
-class SlurmSourceTest : public ::testing::Test {
+class SlurmSourceTest : public testing::Test {
  protected:
-  SlurmSourceTest() {
-    char name[] = "/tmp/fleetmark_slurm_XXXXXX";
-    folder_ = mkdtemp(name);
-    std::filesystem::create_directories(folder_ + "/spool");
-    std::filesystem::create_directories(folder_ + "/proc");
-    SlurmSource::Options options;
-    options.node = "n1";
-    options.spool_dir = folder_ + "/spool";
-    options.proc = folder_ + "/proc";
-    source_ = std::make_unique<SlurmSource>(options, controller_, clock_);
-  }
-  ~SlurmSourceTest() override { RemoveTree(folder_).IgnoreError(); }
+  SlurmSourceTest() { files_.Folder("/spool"); }
 
-  // A step's socket; somebody listens there while the returned descriptor is open.
-  UniqueFd Step(const std::string& name) {
-    UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    (folder_ + "/spool/" + name).copy(address.sun_path, sizeof address.sun_path - 1);
-    EXPECT_EQ(bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-    EXPECT_EQ(listen(fd.get(), 4), 0);
-    return fd;
+  std::string During(const GateQuery& query = {}) { return Source().DuringRun(query, 1).reason; }
+
+  SlurmSource& Source() {
+    if (source_ == nullptr) {
+      SlurmSource::Options options;
+      options.node = "n1";
+      options.spool_dir = files_.Path("/spool");
+      options.slurm_conf = files_.Path("/slurm.conf");
+      options.prolog_flag_dir = flags_;
+      options.cgroup_root = files_.Path("/cgroup");
+      options.root = files_.root();
+      source_ = std::make_unique<SlurmSource>(options, runner_, clock_);
+    }
+    return *source_;
   }
 
-  void Process(const std::string& pid, const std::string& comm, const std::string& children,
-               const std::string& environment) {
-    const std::string folder = folder_ + "/proc/" + pid;
-    std::filesystem::create_directories(folder + "/task/" + pid);
-    std::ofstream(folder + "/comm") << comm << "\n";
-    std::ofstream(folder + "/task/" + pid + "/children") << children;
-    std::ofstream(folder + "/environ") << environment;
+  void WriteScript(int pid, const std::string& job, const std::string& context, const std::string& node) {
+    const std::string zero(1, '\0');
+    WriteProcess(files_, pid, 100, "prolog.sh", 0);
+    files_.Write("/proc/" + std::to_string(pid) + "/environ", "SLURM_JOB_ID=" + job + zero +
+                                                                  "SLURM_SCRIPT_CONTEXT=" + context + zero +
+                                                                  "SLURMD_NODENAME=" + node + zero);
   }
 
+  Files files_;
   FakeClock clock_;
-  FakeController controller_;
-  std::string folder_;
+  FakeRunner runner_;
+  std::string flags_;
   std::unique_ptr<SlurmSource> source_;
 };
 
-TEST_F(SlurmSourceTest, AsksTheControllerWhenNothingIsHere) {
-  EXPECT_TRUE(source_->BeforeRun({}).free());
-  EXPECT_EQ(controller_.command, (std::vector<std::string>{"scontrol", "show", "node", "-o", "n1"}));
-  EXPECT_EQ(source_->queries(), 1u);
-  controller_.state = "MIXED";
-  EXPECT_TRUE(source_->BeforeRun({}).free()) << "one answer serves runs that start together";
-  EXPECT_EQ(source_->queries(), 1u);
-  clock_.Advance(absl::Seconds(6));
-  EXPECT_EQ(source_->BeforeRun({}).reason, "the node is MIXED: jobs run here");
+TEST_F(SlurmSourceTest, AnIdleNodeIsFree) {
+  EXPECT_TRUE(Source().BeforeRun({}).free());
+  EXPECT_EQ(Source().controller_queries(), 1u);
+  EXPECT_EQ(During(), "");
+  EXPECT_EQ(Source().controller_queries(), 1u) << "no server is asked during a run";
 }
 
-TEST_F(SlurmSourceTest, AStepThatRunsIsSeenWithoutTheController) {
-  {
-    const UniqueFd step = Step("n1_42.0");
-    EXPECT_EQ(source_->BeforeRun({}).reason, "job 42 runs here");
-    EXPECT_EQ(source_->DuringRun({}, 1).state, GateAnswer::State::kBusy);
-    EXPECT_EQ(source_->queries(), 0u);
-  }
-  EXPECT_TRUE(source_->DuringRun({}, 1).free()) << "a socket that was left behind";
+TEST_F(SlurmSourceTest, AStepsSocketIsAJobAslongAsSomebodyListens) {
+  UniqueFd listener = ListenAt(files_.Path("/spool/n1_42.4294967292"));
+  EXPECT_EQ(During(), "job 42 runs on this node");
+  EXPECT_FALSE(Source().BeforeRun({}).free());
+  EXPECT_EQ(Source().controller_queries(), 0u);
+  listener.Reset();
+  EXPECT_EQ(During(), "") << "stale";
 }
 
-TEST_F(SlurmSourceTest, OtherNodesAndOtherFilesDoNotCount) {
-  const UniqueFd other = Step("n10_42.0");
-  const UniqueFd odd = Step("n1_cred.state");
-  std::ofstream(folder_ + "/spool/cred_state") << "x";
-  EXPECT_TRUE(source_->DuringRun({}, 1).free());
+TEST_F(SlurmSourceTest, OtherThingsInTheSpoolAreNoJobs) {
+  const UniqueFd other = ListenAt(files_.Path("/spool/n10_42.0"));
+  const UniqueFd odd = ListenAt(files_.Path("/spool/n1_x.0"));
+  files_.Write("/spool/n1_43.0", "a file");
+  files_.Folder("/spool/job00044");
+  EXPECT_EQ(During(), "");
 }
 
-TEST_F(SlurmSourceTest, AFolderThatCannotBeReadIsUnknown) {
-  std::filesystem::remove_all(folder_ + "/spool");
-  EXPECT_EQ(source_->DuringRun({}, 1).state, GateAnswer::State::kUnknown);
-  EXPECT_EQ(source_->BeforeRun({}).state, GateAnswer::State::kUnknown);
+TEST_F(SlurmSourceTest, CgroupsOfBothVersions) {
+  files_.Write("/cgroup/system.slice/slurmstepd.scope/job_7/cgroup.events", "populated 1\nfrozen 0\n");
+  EXPECT_EQ(During(), "job 7 runs on this node");
+  files_.Write("/cgroup/system.slice/slurmstepd.scope/job_7/cgroup.events", "populated 0\nfrozen 0\n");
+  EXPECT_EQ(During(), "");
+  files_.Write("/cgroup/freezer/slurm_n1/uid_0/job_8/step_batch/cgroup.procs", "123\n");
+  EXPECT_EQ(During(), "job 8 runs on this node");
+  files_.Write("/cgroup/freezer/slurm_n1/uid_0/job_8/step_batch/cgroup.procs", "");
+  EXPECT_EQ(During(), "");
+  files_.Write("/cgroup/cpuset/slurm/uid_5/job_9/cgroup.procs", "123\n");
+  EXPECT_EQ(During(), "job 9 runs on this node");
 }
 
-TEST_F(SlurmSourceTest, PrologAndEpilog) {
-  using std::string_literals::operator""s;
-  Process("100", "slurmd", "200 201", "");
-  Process("200", "health.sh", "", "SLURMD_NODENAME=n1\0"s);
-  Process("201", "prolog.sh", "", "SLURMD_NODENAME=n2\0SLURM_SCRIPT_CONTEXT=prolog_slurmd\0"s);
-  EXPECT_TRUE(source_->DuringRun({}, 1).free()) << "another virtual node's prolog, and a health check";
-  Process("201", "prolog.sh", "", "SLURMD_NODENAME=n1\0SLURM_SCRIPT_CONTEXT=prolog_slurmd\0"s);
-  EXPECT_EQ(source_->DuringRun({}, 1).reason, "a job's prolog runs here");
-  Process("201", "epilog.sh", "", "SLURMD_NODENAME=n1\0SLURM_SCRIPT_CONTEXT=epilog_slurmd\0"s);
-  EXPECT_EQ(source_->DuringRun({}, 1).reason, "a job's epilog runs here");
-  GateQuery own;
-  own.trigger = v1::TRIGGER_EPILOG;
-  EXPECT_TRUE(source_->DuringRun(own, 1).free());
+TEST_F(SlurmSourceTest, PrologsAndEpilogsAreChildrenOfSlurmd) {
+  WriteProcess(files_, 100, 1, "slurmd", 0, 0, "101 ");
+  WriteProcess(files_, 101, 100, "health.sh", 0);
+  files_.Write("/proc/101/environ", "SLURMD_NODENAME=n1");
+  EXPECT_EQ(During(), "") << "a health check is no job";
+  WriteScript(101, "5", "prolog_slurmd", "n2");
+  EXPECT_EQ(During(), "") << "another node's, where slurmd stands for several";
+  WriteScript(101, "5", "prolog_slurmd", "n1");
+  EXPECT_EQ(During(), "the prolog of job 5 runs on this node");
+  WriteScript(101, "5", "epilog_slurmd", "n1");
+  EXPECT_EQ(During(), "the epilog of job 5 runs on this node");
 }
 
-TEST_F(SlurmSourceTest, AControllerThatIsDownIsLeftAlone) {
-  controller_.error = "slurm_load_node error: Unable to contact slurm controller (connect failure)";
-  for (int i = 0; i < 3600; ++i) {
-    const GateAnswer answer = source_->BeforeRun({});
-    EXPECT_EQ(answer.state, GateAnswer::State::kUnknown);
-    EXPECT_TRUE(absl::StrContains(answer.reason, "Unable to contact slurm controller")) << answer.reason;
-    clock_.Advance(absl::Seconds(1));
-  }
-  EXPECT_LT(source_->queries(), 60u) << "in an hour in which it was needed each second";
-  controller_.error.clear();
-  clock_.Advance(absl::Minutes(5));
-  EXPECT_TRUE(source_->BeforeRun({}).free());
+TEST_F(SlurmSourceTest, AJobsOwnEpilogMayMeasure) {
+  WriteProcess(files_, 100, 1, "slurmd", 0, 0, "101 ");
+  WriteScript(101, "5", "epilog_slurmd", "n1");
+  runner_.out = "NodeName=n1 State=IDLE+COMPLETING";
+  GateQuery query;
+  query.trigger = v1::TRIGGER_EPILOG;
+  EXPECT_TRUE(Source().BeforeRun(query).free()) << "the only epilog";
+  query.job_id = "5";
+  EXPECT_EQ(During(query), "");
+  query.job_id = "6";
+  EXPECT_EQ(During(query), "the epilog of job 5 runs on this node");
+  query.job_id = "5";
+  const UniqueFd other = ListenAt(files_.Path("/spool/n1_6.0"));
+  EXPECT_EQ(During(query), "job 6 runs on this node");
 }
 
-TEST_F(SlurmSourceTest, AControllerThatDoesNotAnswer) {
-  controller_.hangs = true;
-  const GateAnswer answer = source_->BeforeRun({});
+TEST_F(SlurmSourceTest, FlagFilesOfTheSite) {
+  flags_ = files_.Path("/flags");
+  EXPECT_EQ(Source().DuringRun({}, 1).state, GateAnswer::State::kUnknown) << "a folder that is not there";
+  files_.Folder("/flags");
+  EXPECT_EQ(During(), "");
+  files_.Write("/flags/77", "");
+  EXPECT_EQ(During(), "job 77 has its flag file on this node");
+}
+
+TEST_F(SlurmSourceTest, AutoAsksOnlyWhereSlurmIs) {
+  files_.Remove("/spool");
+  EXPECT_TRUE(Source().BeforeRun({}).free());
+  EXPECT_EQ(Source().controller_queries(), 0u);
+  files_.Write("/slurm.conf", "ClusterName=x\n");
+  EXPECT_TRUE(Source().BeforeRun({}).free());
+  EXPECT_EQ(Source().controller_queries(), 1u);
+}
+
+TEST_F(SlurmSourceTest, AControllerThatIsGoneIsUnknownWithATime) {
+  runner_.out = "";
+  runner_.outcome.exit_status = 1;
+  const GateAnswer answer = Source().BeforeRun({});
   EXPECT_EQ(answer.state, GateAnswer::State::kUnknown);
-  EXPECT_TRUE(absl::StrContains(answer.reason, "longer than 5s")) << answer.reason;
   EXPECT_GT(answer.retry_after, absl::ZeroDuration());
+}
+
+TEST(SpoolDir, OfSlurmConf) {
+  EXPECT_EQ(SpoolDirOf("ClusterName=x\n slurmdspooldir = /var/spool/%n/d  # here\n", "n1"),
+            "/var/spool/n1/d");
+  EXPECT_EQ(SpoolDirOf("#SlurmdSpoolDir=/x\n", "n1"), "/var/spool/slurmd");
 }
 
 }  // namespace
