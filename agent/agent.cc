@@ -73,7 +73,7 @@ void Agent::Parts::MakeGate() {
   BenchmarkRunner::Options runs;
   runs.retry_after = config.gate.retry;
   benchmark_runner =
-      std::make_unique<BenchmarkRunner>(runs, BenchmarkRunner::Parts{*runner, *gate, *budget, *spool, clock});
+      std::make_unique<BenchmarkRunner>(runs, BenchmarkRunner::Parts{*runner, *gate, *budget, *spool, leases, clock});
 }
 
 absl::Status Agent::Parts::MakeRunner() {
@@ -138,6 +138,8 @@ absl::Status Agent::Parts::MakeUploader() {
     MutexLock lock(mu);
     collector_ahead = absl::FromUnixNanos(welcome.time_unix_ns()) - clock.Now();
   };
+  callbacks.on_lease = [this](const v1::Lease& lease) { leases.OnLease(lease); };
+  callbacks.on_disconnected = [this](const absl::Status& why) { leases.Disconnected(why); };
   callbacks.on_cancel = [this](const v1::Cancel& cancel) { OnCancel(cancel); };
   uploader = std::make_unique<Uploader>(std::move(options), std::move(callbacks), *spool, *connector, clock);
   return absl::OkStatus();
@@ -208,6 +210,7 @@ void Agent::Stop() {
   if (std::exchange(p.stopped, true)) return;
   if (p.scheduler != nullptr) p.scheduler->Stop();
   p.local_requests.Stop();
+  p.leases.Stop();
   if (p.pool != nullptr) p.pool->Stop("the agent stops");
   if (p.facts != nullptr) p.facts->Stop();
   if (p.uploader != nullptr) p.uploader->Stop(config_.stop_timeout);

@@ -19,6 +19,8 @@
 #include "agent/agent_metrics.h"
 #include "agent/facts/fact_watcher.h"
 #include "agent/gate/gate.h"
+#include "agent/gate/kubelet_client.h"
+#include "agent/lease/lease_client.h"
 #include "agent/local_control.h"
 #include "agent/run/benchmark_runner.h"
 #include "agent/run/local_requests.h"
@@ -100,8 +102,10 @@ struct Agent::Parts {
   std::optional<CgroupRoot> cgroups;
   FolderSeals seals{clock};
   std::unique_ptr<ProcessRunner> runner;
+  KubeletClient kubelet{config.gate.pod_resources.socket};
   std::unique_ptr<Budget> budget;
   std::unique_ptr<Gate> gate;
+  LeaseClient leases{[this](v1::AgentMessage message) { return uploader->Send(std::move(message)); }, clock};
   std::unique_ptr<BenchmarkRunner> benchmark_runner;
   std::unique_ptr<RunPool> pool;
   std::unique_ptr<FactWatcher> facts;

@@ -54,7 +54,7 @@ void Agent::Parts::OnStart(const Scheduler::Start& start) {
   if (benchmark != nullptr) {
     const std::string run_id = NewUlid(clock.Now());
     BenchmarkRunner::Job job{MakeSpec(start, run_id, *benchmark), MakeQuery(start, *benchmark),
-                             budget->Begin(start.benchmark)};
+                             budget->Begin(start.benchmark), benchmark->benchmark.lease()};
     const absl::Duration reserved = job.reserved;
     status = pool->Start({run_id, start.benchmark, start.request_id},
                          [this, start, job = std::move(job)](CancelToken& cancel) mutable {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "common/base/status.h"
 #include "common/model/limits.h"
 #include "common/obs/log.h"
 #include "common/run/log_tail.h"
@@ -31,6 +32,17 @@ std::variant<v1::Run, BenchmarkRunner::NotNow> BenchmarkRunner::Execute(
         job.spec.request_id.empty() ? options_.retry_after : options_.request_retry_after;
     return NotNow{answer.reason, std::max(least, answer.retry_after)};
   }
+  std::string lease;  // empty: it needs none
+  if (job.needs_lease) {
+    const absl::Duration limit =
+        job.spec.timeout > absl::ZeroDuration() ? job.spec.timeout : job.spec.plugin.manifest.timeout;
+    const absl::StatusOr<LeaseGrant> grant = parts_.leases.Ask(benchmark, limit, options_.lease_timeout);
+    if (!grant.ok()) {
+      parts_.budget.End(benchmark, job.reserved, absl::ZeroDuration());
+      return NotNow{Message(grant.status()), RetryAfter(grant.status()).value_or(options_.retry_after)};
+    }
+    lease = grant->request_id;
+  }
   parts_.budget.Keep();
   const absl::Status noted = parts_.spool.NoteStarted(NotedRun(job.spec, parts_.clock.Now()));
   // A full disk is no reason not to measure; only a kill right now would go unrecorded.
@@ -44,6 +56,7 @@ std::variant<v1::Run, BenchmarkRunner::NotNow> BenchmarkRunner::Execute(
     run = RunPlugin(job.spec, parts_.runner, parts_.clock, cancel, progress);
   }
   parts_.budget.End(benchmark, job.reserved, parts_.clock.Mono() - began);
+  if (!lease.empty()) parts_.leases.Release(lease);
   return run;
 }
 

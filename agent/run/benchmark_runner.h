@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 
 #include "agent/gate/gate.h"
+#include "agent/lease/lease_client.h"
 #include "agent/schedule/budget.h"
 #include "agent/spool/spool.h"
 #include "common/base/clock.h"
@@ -29,6 +30,7 @@ class BenchmarkRunner {
     Gate& gate;
     Budget& budget;
     Spool& spool;
+    LeaseClient& leases;
     Clock& clock;
   };
 
@@ -36,6 +38,7 @@ class BenchmarkRunner {
     absl::Duration retry_after = absl::Seconds(30);  // when the node is busy
     // A person who waits is told sooner.
     absl::Duration request_retry_after = absl::Seconds(2);
+    absl::Duration lease_timeout = absl::Seconds(10);  // for the collector's answer
   };
 
   // What is to be run, and with what it has been paid.
@@ -43,6 +46,7 @@ class BenchmarkRunner {
     PluginRunSpec spec;
     GateQuery query;
     absl::Duration reserved;  // by Budget::Begin
+    bool needs_lease = false;
   };
 
   // The run did not begin, and should be tried again.

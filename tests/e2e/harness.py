@@ -125,7 +125,7 @@ class Collector:
 
 
 class Agent:
-    def __init__(self, folder, name, collectors, benchmarks, plugin_paths=None, share=1, gate="{cool_down: 0s, retry: 1s}",
+    def __init__(self, folder, name, collectors, benchmarks, plugin_paths=None, share=1, gate="{cool_down: 0s, retry: 1s, pressure: {enabled: false}}",
                  extra=""):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)

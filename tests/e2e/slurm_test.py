@@ -18,8 +18,8 @@ class SlurmTest(EndToEndTest):
         self.addCleanup(self.slurm.stop)
         self.slurm.start()
         self.c = self.collector()
-        gate = ("{cool_down: 0s, retry: 1s, slurm: {enabled: true, node: n1, query_timeout: 5s, "
-                f"conf: {self.slurm.conf}}}}}")
+        gate = ("{cool_down: 0s, retry: 1s, pressure: {enabled: false}, slurm: {mode: on, node: n1, "
+                f"slurm_conf: {self.slurm.conf}}}}}")
         self.node = self.agent("n1", [f"127.0.0.1:{self.c.grpc_port}"], [LONG, TICK], gate=gate).start()
         wait_for("the agent is connected", lambda: self.c.all("nodes", "nodes"))
 
