@@ -82,7 +82,7 @@ def check():
     subprocess.run(["systemd-run", "--unit=collector", "fleetmark-collector", "--config",
                     "/etc/fleetmark/collector.yaml"], check=True)
     wait_for("the agent is connected", connected)
-    log = subprocess.run(["journalctl", "-u", UNIT, "-o", "cat"], capture_output=True, text=True).stdout
+    log = subprocess.run(["journalctl", "-b", "-u", UNIT, "-o", "cat"], capture_output=True, text=True).stdout
     say("agent: " + next(line for line in log.splitlines() if "runs get" in line))
     assert "runs get cgroups" in log and "version 2" in log
     pid = show("MainPID")
