@@ -138,6 +138,14 @@ set_line() {
   sed -i -E "s|$2.*|$(sed_safe "$3")|" "$1"
 }
 
+# May every user enter these folders?
+open_to_all() {
+  local folder
+  for folder in "$@"; do
+    setpriv --reuid=65534 --regid=65534 --clear-groups -- test -x "$folder/." || return 1
+  done
+}
+
 write_configuration() {
   mkdir -p "$data/suites"
   # A suite that was changed here stays.
@@ -156,6 +164,12 @@ write_configuration() {
   set_line "$data/agent.yaml" '^plugin_paths:' "plugin_paths: [\"$plugins\"]"
   set_line "$data/agent.yaml" '^data_dir:' "data_dir: \"$data/agent\""
   set_line "$data/agent.yaml" '^  listen: 127\.0\.0\.1:9411' "  listen: 127.0.0.1:$agent_port"
+
+  # Root's agent runs plugins as another user, who may not be let into this folder, such as one below /root.
+  if [[ $(id -u) == 0 ]] && ! open_to_all "$plugins" "$data"; then
+    say "other users can't enter $plugins or $data: plugins run as root"
+    set_line "$data/agent.yaml" '^  # user: root' "  user: root"
+  fi
 
   "$bin/fleetmark-collector" --config "$data/collector.yaml" --check_config
   "$bin/fleetmark-agent" --config "$data/agent.yaml" --check_config

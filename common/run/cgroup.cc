@@ -8,6 +8,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -122,7 +124,8 @@ bool FilledUp(const std::string& folder) {
 absl::StatusOr<std::string> CleanBase(const std::string& parent, const std::string& tag) {
   const std::string base = absl::StrCat(parent, "/fleetmark-runs-", tag);
   FM_RETURN_IF_ERROR(MakeCgroup(base));
-  for (const std::string& run : Children(base)) FM_RETURN_IF_ERROR(RemoveCgroup(run));
+  // One whose processes can't be killed stays, and harms no other: each run's has a name of its own.
+  for (const std::string& run : Children(base)) RemoveCgroup(run).IgnoreError();
   return base;
 }
 
@@ -178,6 +181,17 @@ CgroupEvents RunCgroup::Events() const {
     if (happened("pids.events", "max")) events.process_limit = true;
   }
   return events;
+}
+
+std::vector<pid_t> RunCgroup::Processes() const {
+  std::vector<pid_t> processes;
+  if (folders_.empty()) return processes;
+  const std::string text = ReadFile(absl::StrCat(folders_.front(), "/cgroup.procs"), kFileBytes).value_or("");
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    int pid = 0;
+    if (absl::SimpleAtoi(line, &pid) && pid > 0) processes.push_back(pid);
+  }
+  return processes;
 }
 
 absl::Status RunCgroup::Remove() {

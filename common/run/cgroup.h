@@ -11,6 +11,8 @@
 #ifndef FLEETMARK_COMMON_RUN_CGROUP_H_
 #define FLEETMARK_COMMON_RUN_CGROUP_H_
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -46,6 +48,7 @@ class RunCgroup {
   const std::vector<std::string>& folders() const { return folders_; }
 
   CgroupEvents Events() const;
+  std::vector<pid_t> Processes() const;
 
   // Kills what is left in it and removes it; waits at most a second or two for the kernel to do so.
   // Unavailable when a process can't be killed: then the cgroup stays.

@@ -125,9 +125,10 @@ class RunLoop {
       if (events.oom_kill) return RunEnd::kOutOfMemory;
       if (events.process_limit) return RunEnd::kTooManyProcesses;
     }
-    if (spec_.bounds.work_dir_bytes > 0 && TakesMoreThan(spec_.work_dir, spec_.bounds.work_dir_bytes))
-      return RunEnd::kWorkFolderFull;
-    return std::nullopt;
+    if (spec_.bounds.work_dir_bytes <= 0) return std::nullopt;
+    const std::vector<pid_t> processes = cgroup_ != nullptr ? cgroup_->Processes() : std::vector<pid_t>();
+    if (!TakesMoreThan(spec_.work_dir, spec_.bounds.work_dir_bytes, processes)) return std::nullopt;
+    return RunEnd::kWorkFolderFull;
   }
 
   // The first reason stays.

@@ -5,10 +5,13 @@
 #ifndef FLEETMARK_COMMON_RUN_WORK_FOLDER_H_
 #define FLEETMARK_COMMON_RUN_WORK_FOLDER_H_
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -37,9 +40,10 @@ class WorkFolder {
   std::string path_;
 };
 
-// Does what is below `path` take more than `max_bytes` of the disk? A tree with more than 100,000 entries or
+// Does what is below `path`, and what `processes` hold open without a name in its file system, take more
+// than `max_bytes` of the disk? A tree with more than 100,000 entries or
 // 64 levels counts as too large, so that looking at it stays cheap. Reads folders; follows no link.
-bool TakesMoreThan(const std::string& path, int64_t max_bytes);
+bool TakesMoreThan(const std::string& path, int64_t max_bytes, const std::vector<pid_t>& processes);
 
 }  // namespace fleetmark
 

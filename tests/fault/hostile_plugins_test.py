@@ -42,6 +42,7 @@ CASES = {
     "twice": ("INVALID", "INVALID", "came twice"),
 }
 WITH_CGROUP = {
+    "fills_without_a_name": ("FAILED", "OVER_LIMIT", "working folder exceeds 64MiB"),
     "fork_bomb": ("FAILED", "OVER_LIMIT", "more than 64 processes"),
     "fills_memory": ("FAILED", "OUT_OF_MEMORY", "its limit of 256MiB"),
     "child_fills_memory": ("FAILED", "OUT_OF_MEMORY", "its limit of 256MiB"),

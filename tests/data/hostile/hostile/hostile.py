@@ -132,6 +132,13 @@ def fills_folder():
             file.write(b"x" * (1 << 20))
 
 
+def fills_without_a_name():
+    with open("big", "wb") as file:
+        os.unlink("big")
+        while True:
+            file.write(b"x" * (1 << 20))
+
+
 def many_files():
     for i in range(1_000_000):
         open(f"f{i}", "w").close()

@@ -55,7 +55,7 @@ TEST_F(WorkFolderTest, GoesHoweverDeepItIs) {
     ASSERT_EQ(chdir("deep"), 0);
   }
   fs::current_path(before);
-  EXPECT_TRUE(TakesMoreThan(root_ + "/run", int64_t{1} << 40));
+  EXPECT_TRUE(TakesMoreThan(root_ + "/run", int64_t{1} << 40, {}));
   EXPECT_TRUE(RemoveTree(root_ + "/run").ok());
   EXPECT_FALSE(fs::exists(root_ + "/run"));
 }
@@ -64,9 +64,20 @@ TEST_F(WorkFolderTest, CountsWhatIsOnDisk) {
   fs::create_directories(root_ + "/a/b");
   std::ofstream(root_ + "/a/b/file") << std::string(1 << 20, 'x');
   ASSERT_EQ(truncate((root_ + "/a/b/file").c_str(), off_t{1} << 40), 0);  // with a hole
-  EXPECT_TRUE(TakesMoreThan(root_, (1 << 20) - 1));
-  EXPECT_FALSE(TakesMoreThan(root_, 4 << 20));
-  EXPECT_FALSE(TakesMoreThan(root_ + "/nowhere", 0));
+  EXPECT_TRUE(TakesMoreThan(root_, (1 << 20) - 1, {}));
+  EXPECT_FALSE(TakesMoreThan(root_, 4 << 20, {}));
+  EXPECT_FALSE(TakesMoreThan(root_ + "/nowhere", 0, {}));
+}
+
+TEST_F(WorkFolderTest, CountsFilesWithoutAName) {
+  const UniqueFd fd(open((root_ + "/gone").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  ASSERT_EQ(unlink((root_ + "/gone").c_str()), 0);
+  const std::string text(1 << 20, 'x');
+  ASSERT_EQ(write(fd.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  ASSERT_EQ(fsync(fd.get()), 0);
+  EXPECT_FALSE(TakesMoreThan(root_, 512 << 10, {}));
+  EXPECT_TRUE(TakesMoreThan(root_, 512 << 10, {getpid()}));
+  EXPECT_FALSE(TakesMoreThan(root_, 4 << 20, {getpid()}));
 }
 
 class FolderSealTest : public WorkFolderTest {
