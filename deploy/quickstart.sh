@@ -165,6 +165,9 @@ write_configuration() {
   set_line "$data/agent.yaml" '^data_dir:' "data_dir: \"$data/agent\""
   set_line "$data/agent.yaml" '^  listen: 127\.0\.0\.1:9411' "  listen: 127.0.0.1:$agent_port"
 
+  # This machine is to be measured as it is, also while its owner works on it.
+  set_line "$data/agent.yaml" '^    enabled: true ' "    enabled: false"
+
   # Root's agent runs plugins as another user, who may not be let into this folder, such as one below /root.
   if [[ $(id -u) == 0 ]] && ! open_to_all "$plugins" "$data"; then
     say "other users can't enter $plugins or $data: plugins run as root"

@@ -125,8 +125,10 @@ class Collector:
 
 
 class Agent:
-    def __init__(self, folder, name, collectors, benchmarks, plugin_paths=None, share=1, gate="{cool_down: 0s, retry: 1s, pressure: {enabled: false}}",
-                 extra=""):
+    # Other processes of a test, and other tests, must not keep its benchmarks off.
+    GATE = "{cool_down: 0s, retry: 1s, pressure: {enabled: false}}"
+
+    def __init__(self, folder, name, collectors, benchmarks, plugin_paths=None, share=1, gate=GATE, extra=""):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.name = name
@@ -138,10 +140,9 @@ class Agent:
             "plugin_paths: [" + ", ".join(str(p) for p in paths) + "]",
             f"data_dir: {self.folder}/data",
             f"http: {{listen: '127.0.0.1:{self.http_port}'}}",
-            f"budget: {{share: {share}}}",
-            f"gate: {gate}",
             "benchmarks:"]
         lines += [f"  - {json.dumps(b)}" for b in benchmarks]
+        lines += [f"budget: {{share: {share}}}", f"gate: {gate}"]
         # The default user may not be able to enter the folders above the plugins under test.
         if os.geteuid() == 0 and "plugins:" not in extra:
             lines.append("plugins: {user: root}")
