@@ -72,8 +72,8 @@ void Agent::Parts::MakeGate() {
   gate = std::make_unique<Gate>(options, MakeGateSources(config.gate, *runner, kubelet, clock), clock);
   BenchmarkRunner::Options runs;
   runs.retry_after = config.gate.retry;
-  benchmark_runner =
-      std::make_unique<BenchmarkRunner>(runs, BenchmarkRunner::Parts{*runner, *gate, *budget, *spool, leases, clock});
+  benchmark_runner = std::make_unique<BenchmarkRunner>(
+      runs, BenchmarkRunner::Parts{*runner, *gate, *budget, *spool, leases, clock});
 }
 
 absl::Status Agent::Parts::MakeRunner() {
