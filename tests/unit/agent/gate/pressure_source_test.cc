@@ -167,9 +167,9 @@ TEST_F(PressureSourceTest, TheKernelsThreadsCountForExclusiveRunsOnly) {
 }
 
 TEST_F(PressureSourceTest, WithoutTheListOfChildrenParentsTell) {
-  PressureSource source = Source();
-  for (int pid : {10, 11, 12}) files_.Remove("/proc/" + std::to_string(pid) + "/task/" + std::to_string(pid));
-  files_.Folder("/proc/10/task/10");
+  for (const char* pid : {"10", "11", "12"}) {
+    files_.Remove(std::string("/proc/") + pid + "/task/" + pid + "/children");
+  }
   const ProcReader proc(files_.root());
   EXPECT_EQ(proc.Tree({kAgent}), (std::set<pid_t>{10, 11, 12}));
   EXPECT_EQ(proc.Children(kRun), (std::vector<pid_t>{12}));
