@@ -48,7 +48,8 @@ configure_and_build() {
 
 # Tests of the parts that have threads of their own and link neither gRPC nor RocksDB.
 threaded=(base_test fake_clock_test http_server_test spool_test upload_test schedule_test run_pool_test
-          process_runner_test fact_watcher_test sessions_test lease_table_test lease_client_test ingest_test progress_buffer_test)
+          process_runner_test fact_watcher_test sessions_test lease_table_test lease_client_test ingest_test
+          progress_buffer_test)
 threaded_pattern="^($(IFS='|'; printf '%s' "${threaded[*]}"))\$"
 
 build_threaded() {

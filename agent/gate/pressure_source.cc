@@ -108,8 +108,10 @@ GateAnswer PressureSource::DuringRun(const GateQuery& query, pid_t run) {
   if (before.has_value()) {
     const std::optional<ForeignCpu> use = CpuMeter::Between(before->sample, after.sample);
     const std::string reason = use.has_value() ? TooMuch(query, *use) : "";
-    if (!reason.empty()) after.over = before->over + (now - before->at);
-    if (after.over >= options_.lasting) after.answer = GateAnswer::Busy(reason);
+    if (!reason.empty()) {
+      after.over = before->over + (now - before->at);
+      if (after.over >= options_.lasting) after.answer = GateAnswer::Busy(reason);
+    }
   }
   GateAnswer answer = after.answer;
   MutexLock lock(mu_);

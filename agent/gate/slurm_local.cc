@@ -84,8 +84,7 @@ absl::Status SlurmLocal::AddSteps(std::vector<SlurmTrace>& out) const {
   if (options_.spool_dir.empty()) return absl::OkStatus();
   const auto names = FolderNames(options_.spool_dir);
   if (!names.has_value()) {
-    // slurmd makes it when it starts first.
-    if (errno == ENOENT) return absl::OkStatus();
+    // Also where it isn't there: slurmd makes it, so it is another, or not mounted into this container.
     return ErrnoStatus(errno, absl::StrCat("read SlurmdSpoolDir ", options_.spool_dir));
   }
   const std::string prefix = absl::StrCat(options_.node, "_");

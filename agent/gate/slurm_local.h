@@ -50,7 +50,7 @@ class SlurmLocal {
   SlurmLocal(Options options, Clock& clock);
 
   // Every trace of every job. Takes well under a millisecond, but for a look at the names of all processes
-  // each ten seconds. An error when a folder that must be read can't be.
+  // each ten seconds. An error when a configured folder can't be read.
   absl::StatusOr<std::vector<SlurmTrace>> Find();
 
  private:

@@ -1,9 +1,12 @@
 #include "agent/gate/slurm_node_state.h"
 
-#include <map>
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -26,62 +29,59 @@ enum class Sign {
   kUnknown,  // the controller does not know what happens on the node
 };
 
-const std::map<std::string, Sign>& Signs() {
-  static const auto& signs = *new std::map<std::string, Sign>{
-      {"IDLE", Sign::kIdle},
-      {"ALLOCATED", Sign::kJobs},
-      {"ALLOC", Sign::kJobs},
-      {"MIXED", Sign::kJobs},
-      {"MIX", Sign::kJobs},
-      {"PERFCTRS", Sign::kJobs},  // a job reads the network's counters
-      {"NPC", Sign::kJobs},
-      {"BLOCKED", Sign::kJobs},  // a job has the whole topology for itself
-      {"BLOCK", Sign::kJobs},
-      {"COMPLETING", Sign::kCompleting},
-      {"COMP", Sign::kCompleting},
-      {"DRAIN", Sign::kDrain},
-      {"DRAINED", Sign::kDrain},
-      {"MAINTENANCE", Sign::kMaintenance},
-      {"MAINT", Sign::kMaintenance},
-      {"RESERVED", Sign::kReserved},
-      {"RESV", Sign::kReserved},
-      {"PLANNED", Sign::kPlanned},
-      {"PLND", Sign::kPlanned},
-      {"POWERING_UP", Sign::kPower},
-      {"POWERING_DOWN", Sign::kPower},
-      {"POWER_DOWN", Sign::kPower},
-      {"POWER_UP", Sign::kPower},
-      {"POWER_DRAIN", Sign::kPower},
-      {"POW_UP", Sign::kPower},
-      {"POW_DN", Sign::kPower},
-      {"REBOOT", Sign::kPower},
-      {"REBOOT_ISSUED", Sign::kPower},
-      {"REBOOT_REQUESTED", Sign::kPower},
-      {"BOOT", Sign::kPower},
-      {"POWERED_DOWN", Sign::kUnknown},
-      {"DOWN", Sign::kUnknown},
-      {"NOT_RESPONDING", Sign::kUnknown},
-      {"NO_RESPOND", Sign::kUnknown},
-      {"UNKNOWN", Sign::kUnknown},
-      {"UNK", Sign::kUnknown},
-      {"ERROR", Sign::kUnknown},
-      {"FAIL", Sign::kUnknown},
-      {"FAILING", Sign::kUnknown},
-      {"FAILG", Sign::kUnknown},
-      {"FUTURE", Sign::kUnknown},
-      {"FUTR", Sign::kUnknown},
-      {"INVALID_REG", Sign::kUnknown},
-      {"INVALID", Sign::kUnknown},
-      {"INVAL", Sign::kUnknown},
-      {"CLOUD", Sign::kNothing},
-      {"DYNAMIC_NORM", Sign::kNothing},
-      {"DYNAMIC_FUTURE", Sign::kNothing},
-      {"EXTERNAL", Sign::kNothing},
-      {"RESUME", Sign::kNothing},
-      {"UNDRAIN", Sign::kNothing},
-  };
-  return signs;
-}
+constexpr std::pair<std::string_view, Sign> kSigns[] = {
+    {"IDLE", Sign::kIdle},
+    {"ALLOCATED", Sign::kJobs},
+    {"ALLOC", Sign::kJobs},
+    {"MIXED", Sign::kJobs},
+    {"MIX", Sign::kJobs},
+    {"PERFCTRS", Sign::kJobs},  // a job reads the network's counters
+    {"NPC", Sign::kJobs},
+    {"BLOCKED", Sign::kJobs},  // a job has the whole topology for itself
+    {"BLOCK", Sign::kJobs},
+    {"COMPLETING", Sign::kCompleting},
+    {"COMP", Sign::kCompleting},
+    {"DRAIN", Sign::kDrain},
+    {"DRAINED", Sign::kDrain},
+    {"MAINTENANCE", Sign::kMaintenance},
+    {"MAINT", Sign::kMaintenance},
+    {"RESERVED", Sign::kReserved},
+    {"RESV", Sign::kReserved},
+    {"PLANNED", Sign::kPlanned},
+    {"PLND", Sign::kPlanned},
+    {"POWERING_UP", Sign::kPower},
+    {"POWERING_DOWN", Sign::kPower},
+    {"POWER_DOWN", Sign::kPower},
+    {"POWER_UP", Sign::kPower},
+    {"POWER_DRAIN", Sign::kPower},
+    {"POW_UP", Sign::kPower},
+    {"POW_DN", Sign::kPower},
+    {"REBOOT", Sign::kPower},
+    {"REBOOT_ISSUED", Sign::kPower},
+    {"REBOOT_REQUESTED", Sign::kPower},
+    {"BOOT", Sign::kPower},
+    {"POWERED_DOWN", Sign::kUnknown},
+    {"DOWN", Sign::kUnknown},
+    {"NOT_RESPONDING", Sign::kUnknown},
+    {"NO_RESPOND", Sign::kUnknown},
+    {"UNKNOWN", Sign::kUnknown},
+    {"UNK", Sign::kUnknown},
+    {"ERROR", Sign::kUnknown},
+    {"FAIL", Sign::kUnknown},
+    {"FAILING", Sign::kUnknown},
+    {"FAILG", Sign::kUnknown},
+    {"FUTURE", Sign::kUnknown},
+    {"FUTR", Sign::kUnknown},
+    {"INVALID_REG", Sign::kUnknown},
+    {"INVALID", Sign::kUnknown},
+    {"INVAL", Sign::kUnknown},
+    {"CLOUD", Sign::kNothing},
+    {"DYNAMIC_NORM", Sign::kNothing},
+    {"DYNAMIC_FUTURE", Sign::kNothing},
+    {"EXTERNAL", Sign::kNothing},
+    {"RESUME", Sign::kNothing},
+    {"UNDRAIN", Sign::kNothing},
+};
 
 // The signs that sinfo puts behind a state.
 std::optional<Sign> SuffixSign(char c) {
@@ -119,8 +119,9 @@ bool ReadSigns(const std::string& state, std::set<Sign>& signs) {
       signs.insert({Sign::kDrain, Sign::kJobs});
       continue;
     }
-    const auto found = Signs().find(name);
-    if (found == Signs().end()) return false;
+    const auto* found = std::find_if(std::begin(kSigns), std::end(kSigns),
+                                     [&name](const auto& known) { return known.first == name; });
+    if (found == std::end(kSigns)) return false;
     signs.insert(found->second);
   }
   return !names.empty();

@@ -1,10 +1,11 @@
-// Asks the gate's sources, for tests: gate_probe --config FILE SOURCE before|during|epilog [JOB]
+// Asks the gate's sources, for tests: gate_probe --config FILE SOURCE before|during|epilog [JOB or PID]
 //
 // FILE is an agent's configuration. "before" and "epilog" (a run that a job's epilog asked for) print one
 // line each time a line comes in on standard input; "during" prints a line whenever its answer changes, asked
-// five times a second, until standard input ends.
+// five times a second, until standard input ends; the run is the process PID, or the probe itself.
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -46,10 +47,10 @@ bool ReadLine() {
   return n == 1;
 }
 
-void WatchRun(GateSource& source, const GateQuery& query) {
+void WatchRun(GateSource& source, const GateQuery& query, pid_t run) {
   std::string last;
   while (true) {
-    const std::string text = ToText(source.DuringRun(query, getpid()));
+    const std::string text = ToText(source.DuringRun(query, run));
     if (text != last) Print(text, source);
     last = text;
     pollfd in{STDIN_FILENO, POLLIN, 0};
@@ -75,7 +76,7 @@ int Probe(const std::string& file, const std::string& name, const std::string& m
   for (const auto& source : MakeGateSources(config, runner, kubelet, RealClock())) {
     if (source->name() != name) continue;
     if (mode == "during") {
-      WatchRun(*source, query);
+      WatchRun(*source, query, job.empty() ? getpid() : atoi(job.c_str()));
     } else {
       while (ReadLine()) Print(ToText(source->BeforeRun(query)), *source);
     }
@@ -89,7 +90,7 @@ int Probe(const std::string& file, const std::string& name, const std::string& m
 
 int main(int argc, char** argv) {
   if (argc < 5 || strcmp(argv[1], "--config") != 0) {
-    fprintf(stderr, "usage: gate_probe --config FILE SOURCE before|during|epilog [JOB]\n");
+    fprintf(stderr, "usage: gate_probe --config FILE SOURCE before|during|epilog [JOB or PID]\n");
     return 2;
   }
   return fleetmark::agent::Probe(argv[2], argv[3], argv[4], argc > 5 ? argv[5] : "");

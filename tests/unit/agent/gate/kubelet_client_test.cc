@@ -123,7 +123,7 @@ TEST_F(KubeletClientTest, AnErrorNamesTheSocket) {
 }
 
 TEST_F(KubeletClientTest, AnOldKubeletDoesNotKnowTheCall) {
-  grpc::Service none;
+  ::v1::PodResourcesLister::Service none;
   StartWith(&none);
   EXPECT_EQ(client_.List(absl::Seconds(20)).status().code(), absl::StatusCode::kUnimplemented);
 }

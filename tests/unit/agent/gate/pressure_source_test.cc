@@ -1,5 +1,8 @@
 #include "agent/gate/pressure_source.h"
 
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <thread>
@@ -167,12 +170,44 @@ TEST_F(PressureSourceTest, TheKernelsThreadsCountForExclusiveRunsOnly) {
 }
 
 TEST_F(PressureSourceTest, WithoutTheListOfChildrenParentsTell) {
-  PressureSource source = Source();
-  for (int pid : {10, 11, 12}) files_.Remove("/proc/" + std::to_string(pid) + "/task/" + std::to_string(pid));
-  files_.Folder("/proc/10/task/10");
+  for (const char* pid : {"10", "11", "12"}) {
+    files_.Remove(std::string("/proc/") + pid + "/task/" + pid + "/children");
+  }
   const ProcReader proc(files_.root());
   EXPECT_EQ(proc.Tree({kAgent}), (std::set<pid_t>{10, 11, 12}));
   EXPECT_EQ(proc.Children(kRun), (std::vector<pid_t>{12}));
+}
+
+// Whatever else the machine does: all that a tree of short processes used is found again as ours.
+TEST(CpuMeter, WhatTheRealKernelSaysOfProcessesThatEnded) {
+  const ProcReader proc;
+  const CpuMeter meter(proc);
+  rusage self_before{}, self_after{}, children_before{}, children_after{};
+  const std::optional<CpuSample> before = meter.Take({getpid()});
+  getrusage(RUSAGE_SELF, &self_before);
+  getrusage(RUSAGE_CHILDREN, &children_before);
+  std::string script =
+      "n=0; while [ $n -lt 20 ]; do n=$((n+1)); "
+      "(sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'); done";
+  std::string program = "sh", option = "-c";
+  char* argv[] = {program.data(), option.data(), script.data(), nullptr};
+  pid_t pid = 0;
+  ASSERT_EQ(posix_spawnp(&pid, "sh", nullptr, nullptr, argv, environ), 0);
+  EXPECT_GE(meter.Take({getpid()}, &*before)->own.count(pid), 1u);
+  waitpid(pid, nullptr, 0);
+  getrusage(RUSAGE_SELF, &self_after);
+  getrusage(RUSAGE_CHILDREN, &children_after);
+  const std::optional<CpuSample> after = meter.Take({getpid()}, &*before);
+  const auto ticks = [](const rusage& usage) {
+    const absl::Duration used =
+        absl::DurationFromTimeval(usage.ru_utime) + absl::DurationFromTimeval(usage.ru_stime);
+    return absl::ToDoubleSeconds(used) * static_cast<double>(sysconf(_SC_CLK_TCK));
+  };
+  const double used = ticks(self_after) - ticks(self_before) + ticks(children_after) - ticks(children_before);
+  const auto found =
+      static_cast<double>(after->own_user + after->own_system - before->own_user - before->own_system);
+  EXPECT_GT(used, 10);
+  EXPECT_NEAR(found, used, 0.05 * used + 5);
 }
 
 TEST(PressureSource, TheRealMachineAnswers) {

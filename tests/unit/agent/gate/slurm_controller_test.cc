@@ -1,5 +1,8 @@
 #include "agent/gate/slurm_controller.h"
 
+#include <thread>
+#include <vector>
+
 #include "gtest/gtest.h"
 
 #include "tests/fakes/fake_clock.h"
@@ -51,6 +54,15 @@ TEST_F(SlurmControllerTest, AControllerThatIsGoneIsAskedEverMoreRarely) {
   runner_ = FakeRunner();
   clock_.Advance(absl::Minutes(5));
   EXPECT_EQ(controller_.NodeState().state, "IDLE");
+}
+
+TEST_F(SlurmControllerTest, ThreadsShareAQuestion) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([this] { EXPECT_EQ(controller_.NodeState().state, "IDLE"); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(controller_.queries(), 1u);
 }
 
 TEST_F(SlurmControllerTest, ASlowControllerIsUnknown) {

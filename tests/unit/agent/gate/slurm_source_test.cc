@@ -139,6 +139,8 @@ TEST_F(SlurmSourceTest, AutoAsksOnlyWhereSlurmIs) {
   EXPECT_TRUE(Source().BeforeRun({}).free());
   EXPECT_EQ(Source().controller_queries(), 0u);
   files_.Write("/slurm.conf", "ClusterName=x\n");
+  EXPECT_EQ(Source().BeforeRun({}).state, GateAnswer::State::kUnknown) << "the spool must be there as well";
+  files_.Folder("/spool");
   EXPECT_TRUE(Source().BeforeRun({}).free());
   EXPECT_EQ(Source().controller_queries(), 1u);
 }
