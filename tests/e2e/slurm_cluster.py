@@ -116,6 +116,11 @@ class SlurmCluster:
         wait_for(f"{node} is one of {states}", lambda: self.state(node) in states, 30)
 
     def stop(self):
+        # Steps are no children of slurmd, and would outlive it.
+        steps = [p for i in (1, 2, 3) for p in (self.folder / f"spool.n{i}").glob("n*_*.*")]
+        if steps and self.controller.popen.poll() is None:
+            self.run("scancel", "--user=root", check=False)
+            wait_for("no step is left", lambda: not [p for p in steps if p.exists()], 30)
         for process in reversed(self.processes):
             try:
                 process.stop(20)
