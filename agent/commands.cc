@@ -44,6 +44,8 @@ int RunBenchmark(const LocalRunRequest& request, const AgentConfig& config,
                  const std::shared_ptr<const BenchmarkSet>& benchmarks) {
   const absl::StatusOr<int> by_agent = RunByAgent(config.data_dir, request);
   if (by_agent.ok()) return *by_agent;
+  // One that listens and does not answer may be at it: to run it once more beside it would be wrong.
+  if (!absl::IsUnavailable(by_agent.status())) return Fail(by_agent.status(), kExitFailed);
   Agent agent(config, benchmarks);
   if (const absl::Status status = agent.OpenData(); !status.ok()) return Fail(status, kExitData);
   const absl::StatusOr<v1::RunProgress> done = agent.RunOnce(request);

@@ -221,7 +221,7 @@ absl::StatusOr<HttpResponse> AskUnix(const std::string& path, const std::string&
   }
   if (result.error() == httplib::Error::Read) {
     return absl::DeadlineExceededError(
-        absl::StrCat(path, ": no answer within ", absl::FormatDuration(timeout)));
+        absl::StrCat(path, ": no answer within ", absl::FormatDuration(timeout), ", or it ended before"));
   }
   return absl::UnavailableError(absl::StrCat(path, ": ", httplib::to_string(result.error())));
 }

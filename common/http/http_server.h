@@ -71,8 +71,8 @@ class HttpServer {
   std::unique_ptr<Impl> impl_;
 };
 
-// Asks the server at the Unix socket `path`. NotFound or Unavailable when nobody listens there,
-// DeadlineExceeded when it does not answer in time; an answer of any HTTP status is OK.
+// Asks the server at the Unix socket `path`. Unavailable when nobody listens there, DeadlineExceeded when it
+// gives no answer in time or ends before; an answer of any HTTP status is OK.
 absl::StatusOr<HttpResponse> AskUnix(const std::string& path, const std::string& method,
                                      const std::string& target, absl::Duration timeout);
 
