@@ -9,6 +9,7 @@
 #include "common/base/status.h"
 #include "common/base/ulid.h"
 #include "common/config/quantities.h"
+#include "common/model/outcome_name.h"
 #include "common/obs/log.h"
 
 namespace fleetmark::agent {
@@ -39,9 +40,8 @@ absl::StatusOr<v1::RunProgress> Agent::Parts::RunLocally(const LocalRunRequest& 
     local_requests.Await(id, clock.Mono()).IgnoreError();
     return asked;
   }
-  absl::Duration timeout = absl::Seconds(benchmark->benchmark.timeout_seconds());
-  if (timeout == absl::ZeroDuration()) timeout = benchmark->plugin.manifest.timeout;
-  return local_requests.Await(id, clock.Mono() + request.expires_after + timeout + kEndWithin);
+  const absl::Duration limit = TimeLimit(MakeSpec({.benchmark = request.benchmark}, "", *benchmark));
+  return local_requests.Await(id, clock.Mono() + request.expires_after + limit + kEndWithin);
 }
 
 std::string Agent::Parts::Problem() {

@@ -5,6 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/strip.h"
 
+#include "common/model/outcome_name.h"
 #include "common/obs/log.h"
 
 namespace fleetmark::agent {
@@ -21,10 +22,6 @@ void FollowCounter(Metrics& metrics, const std::string& name, const std::string&
 }
 
 }  // namespace
-
-std::string OutcomeName(v1::Outcome outcome) {
-  return absl::AsciiStrToLower(absl::StripPrefix(v1::Outcome_Name(outcome), "OUTCOME_"));
-}
 
 AgentMetrics::AgentMetrics(Metrics& metrics, Spool& spool, Uploader& uploader)
     : metrics_(metrics),

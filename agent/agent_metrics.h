@@ -16,9 +16,6 @@
 
 namespace fleetmark::agent {
 
-// "ok", "failed", …
-std::string OutcomeName(v1::Outcome outcome);
-
 class AgentMetrics {
  public:
   AgentMetrics(Metrics& metrics, Spool& spool, Uploader& uploader);

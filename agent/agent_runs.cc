@@ -5,6 +5,7 @@
 #include "agent/agent_parts.h"
 #include "common/base/status.h"
 #include "common/base/ulid.h"
+#include "common/model/outcome_name.h"
 #include "common/obs/log.h"
 
 namespace fleetmark::agent {

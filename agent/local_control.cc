@@ -7,10 +7,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/strip.h"
 
 #include "common/base/status.h"
 #include "common/daemon/program.h"
+#include "common/model/outcome_name.h"
 
 namespace fleetmark::agent {
 namespace {
@@ -69,10 +69,8 @@ RunReport ReportRun(const v1::RunProgress& progress) {
   }
   const v1::Run& run = progress.run();
   RunReport report;
-  const std::string outcome =
-      absl::AsciiStrToLower(absl::StripPrefix(v1::Outcome_Name(run.outcome()), "OUTCOME_"));
-  report.text = absl::StrFormat("%s: %s in %.3g s%s%s\n", run.benchmark(), outcome, run.duration_seconds(),
-                                run.reason().empty() ? "" : ": ", run.reason());
+  report.text = absl::StrFormat("%s: %s in %.3g s%s%s\n", run.benchmark(), OutcomeName(run.outcome()),
+                                run.duration_seconds(), run.reason().empty() ? "" : ": ", run.reason());
   for (const v1::Metric& metric : run.metrics()) absl::StrAppend(&report.text, LineOf(metric));
   switch (run.outcome()) {
     case v1::OUTCOME_OK:

@@ -28,6 +28,19 @@ pid_t ToPid(absl::string_view text) {
   return absl::SimpleAtoi(text, &pid) ? pid : 0;
 }
 
+// `roots` and all that descends from them, by what `add_children` appends. Nothing when it returns false.
+template <typename AddChildren>
+std::optional<std::set<pid_t>> Closure(const std::vector<pid_t>& roots, const AddChildren& add_children) {
+  std::set<pid_t> found;
+  std::vector<pid_t> open = roots;
+  while (!open.empty()) {
+    const pid_t pid = open.back();
+    open.pop_back();
+    if (found.insert(pid).second && !add_children(pid, open)) return std::nullopt;
+  }
+  return found;
+}
+
 }  // namespace
 
 std::optional<std::vector<std::string>> FolderNames(const std::string& path, size_t max) {
@@ -143,33 +156,23 @@ std::vector<pid_t> ProcReader::Children(pid_t pid) const {
 }
 
 std::set<pid_t> ProcReader::Tree(const std::vector<pid_t>& roots) const {
-  std::set<pid_t> found;
-  std::vector<pid_t> open = roots;
-  while (!open.empty()) {
-    const pid_t pid = open.back();
-    open.pop_back();
-    if (!found.insert(pid).second) continue;
+  std::optional<std::set<pid_t>> told = Closure(roots, [this](pid_t pid, std::vector<pid_t>& children) {
     // One that ended between the reads looks like a kernel that does not tell.
-    if (!AddChildren(pid, open) && Read(pid).has_value()) return TreeByParents(roots);
-  }
-  return found;
+    return AddChildren(pid, children) || !Read(pid).has_value();
+  });
+  return told.has_value() ? *std::move(told) : TreeByParents(roots);
 }
 
 std::set<pid_t> ProcReader::TreeByParents(const std::vector<pid_t>& roots) const {
-  std::multimap<pid_t, pid_t> children;
+  std::multimap<pid_t, pid_t> by_parent;
   for (pid_t pid : All()) {
-    if (const std::optional<ProcessStat> process = Read(pid)) children.emplace(process->parent, pid);
+    if (const std::optional<ProcessStat> process = Read(pid)) by_parent.emplace(process->parent, pid);
   }
-  std::set<pid_t> found;
-  std::vector<pid_t> open = roots;
-  while (!open.empty()) {
-    const pid_t pid = open.back();
-    open.pop_back();
-    if (!found.insert(pid).second) continue;
-    const auto [begin, end] = children.equal_range(pid);
-    for (auto it = begin; it != end; ++it) open.push_back(it->second);
-  }
-  return found;
+  return *Closure(roots, [&by_parent](pid_t pid, std::vector<pid_t>& children) {
+    const auto [begin, end] = by_parent.equal_range(pid);
+    for (auto it = begin; it != end; ++it) children.push_back(it->second);
+    return true;
+  });
 }
 
 std::optional<std::string> ProcReader::Environment(pid_t pid, const std::string& name) const {

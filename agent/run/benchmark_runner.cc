@@ -34,9 +34,8 @@ std::variant<v1::Run, BenchmarkRunner::NotNow> BenchmarkRunner::Execute(
   }
   std::string lease;  // empty: it needs none
   if (job.needs_lease) {
-    const absl::Duration limit =
-        job.spec.timeout > absl::ZeroDuration() ? job.spec.timeout : job.spec.plugin.manifest.timeout;
-    const absl::StatusOr<LeaseGrant> grant = parts_.leases.Ask(benchmark, limit, options_.lease_timeout);
+    const absl::StatusOr<LeaseGrant> grant =
+        parts_.leases.Ask(benchmark, TimeLimit(job.spec), options_.lease_timeout);
     if (!grant.ok()) {
       parts_.budget.End(benchmark, job.reserved, absl::ZeroDuration());
       return NotNow{Message(grant.status()), RetryAfter(grant.status()).value_or(options_.retry_after)};

@@ -134,7 +134,6 @@ void Scheduler::StartRequests(std::vector<const Job*>& ahead, Work& work) {
 }
 
 void Scheduler::StartScheduled(std::vector<const Job*>& ahead, Work& work) {
-  budget_waits_.clear();
   budget_ready_ = MonoTime::InfiniteFuture();
   for (State* state : InDueOrder()) {
     if (state->not_before > seen_mono_) continue;
@@ -146,7 +145,6 @@ void Scheduler::StartScheduled(std::vector<const Job*>& ahead, Work& work) {
     const absl::Duration wait =
         callbacks_.budget_wait ? callbacks_.budget_wait(state->job.benchmark) : absl::ZeroDuration();
     if (wait > absl::ZeroDuration()) {
-      budget_waits_ = state->job.benchmark;
       budget_ready_ = seen_mono_ + wait;
       return;
     }

@@ -164,8 +164,7 @@ class Scheduler {
   std::vector<std::pair<Request, std::string>> orphans_ ABSL_GUARDED_BY(mu_);  // to be refused
   std::map<std::string, Claims> running_ ABSL_GUARDED_BY(mu_);
   MonoTime budget_ready_ ABSL_GUARDED_BY(mu_) =
-      MonoTime::InfiniteFuture();                  // for the first that waits for it
-  std::string budget_waits_ ABSL_GUARDED_BY(mu_);  // that one; empty: none
+      MonoTime::InfiniteFuture();  // for the first that waits for it
   absl::Time seen_wall_ ABSL_GUARDED_BY(mu_);
   MonoTime seen_mono_ ABSL_GUARDED_BY(mu_);
   std::thread thread_;

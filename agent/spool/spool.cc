@@ -239,14 +239,6 @@ absl::Status Spool::NoteStarted(const v1::Run& run) {
   return status.ok() ? status : ReplaceIfDamaged(status);
 }
 
-absl::Status Spool::ForgetStarted(const std::string& run_id) {
-  MutexLock lock(mu_);
-  FM_RETURN_IF_ERROR(Annotate(OpenOrReplace(), "spool"));
-  const absl::Status status =
-      database_->Run("DELETE FROM started WHERE run_id = ?", {std::string_view(run_id)});
-  return status.ok() ? status : ReplaceIfDamaged(status);
-}
-
 absl::StatusOr<std::vector<v1::Run>> Spool::StartedRuns() {
   MutexLock lock(mu_);
   FM_RETURN_IF_ERROR(Annotate(OpenOrReplace(), "spool"));

@@ -73,9 +73,8 @@ class Spool {
   absl::StatusOr<uint64_t> Append(v1::Record record, Kind kind);
 
   // Notes that a run is about to begin, on disk, so that it is known should the agent be killed meanwhile.
-  // Append of its record ends that, in one step; so does ForgetStarted, for one that did not begin.
+  // Append of its record ends that, in one step.
   absl::Status NoteStarted(const v1::Run& run);
-  absl::Status ForgetStarted(const std::string& run_id);
   // Those noted and not ended: after a start, the runs that an earlier agent did not live to end.
   absl::StatusOr<std::vector<v1::Run>> StartedRuns();
 

@@ -19,13 +19,6 @@ constexpr absl::Duration kHopelessRetry = absl::Minutes(10);
 constexpr absl::Duration kForgetAfter = absl::Seconds(30);
 constexpr size_t kHoldersNamed = 3;
 
-bool Concerns(const LeaseLimit& limit, const Labels& labels) {
-  return std::all_of(limit.node_labels.begin(), limit.node_labels.end(), [&](const auto& wanted) {
-    const auto it = labels.find(wanted.first);
-    return it != labels.end() && it->second == wanted.second;
-  });
-}
-
 bool Concerns(const LeaseLimit& limit, std::string_view benchmark) {
   const std::string name(benchmark);
   return std::any_of(limit.benchmarks.begin(), limit.benchmarks.end(), [&](const std::string& pattern) {
@@ -77,7 +70,7 @@ void LeaseTable::Connected(uint64_t session_id, const std::string& name, const L
   for (size_t i = 0; i < options_.limits.size(); ++i) {
     const LeaseLimit& limit = options_.limits[i];
     std::optional<std::string>& key = node.groups.emplace_back();
-    if (!Concerns(limit, labels)) continue;
+    if (!HasLabels(labels, limit.node_labels)) continue;
     std::vector<std::string> shown;
     key = absl::StrCat(i);
     for (const std::string& label : limit.per) {

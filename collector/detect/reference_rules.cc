@@ -4,6 +4,7 @@
 
 #include "collector/detect/reference.h"
 #include "common/base/status.h"
+#include "common/model/labels.h"
 #include "common/model/units.h"
 
 namespace fleetmark::collector {
@@ -13,19 +14,10 @@ bool MatchesText(const std::string& wanted, const std::string& text) {
   return wanted.empty() || wanted == text;
 }
 
-template <typename Map>
-bool HasLabels(const Labels& wanted, const Map& labels) {
-  for (const auto& [name, value] : wanted) {
-    const auto it = labels.find(name);
-    if (it == labels.end() || it->second != value) return false;
-  }
-  return true;
-}
-
 bool Matches(const ReferenceRule& rule, const v1::SeriesKey& series, const Labels& node_labels) {
   return (rule.node.empty() || MatchesGlob(rule.node, series.node())) &&
          MatchesText(rule.benchmark, series.benchmark()) && MatchesText(rule.metric, series.metric()) &&
-         HasLabels(rule.labels, series.labels()) && HasLabels(rule.node_labels, node_labels);
+         HasLabels(series.labels(), rule.labels) && HasLabels(node_labels, rule.node_labels);
 }
 
 // Relative tolerances hold in any unit; those of a reference of 0 are values themselves.

@@ -1,6 +1,6 @@
 #include "collector/ingest/ingest_metrics.h"
 
-#include "collector/store/outcome_name.h"
+#include "common/model/outcome_name.h"
 
 namespace fleetmark::collector {
 

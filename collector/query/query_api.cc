@@ -113,15 +113,8 @@ absl::StatusOr<v1::ListNodesResponse> QueryApi::ListNodes(const v1::ListNodesReq
   FM_RETURN_IF_ERROR(CheckLabelFilter("labels", request.labels()));
   FM_ASSIGN_OR_RETURN(const Page page, CheckPage(request.limit(), request.page_token()));
   v1::ListNodesResponse response;
-  const auto matches = [&request](const v1::Node& node) {
-    const auto& labels = node.identity().labels();
-    return std::all_of(request.labels().begin(), request.labels().end(), [&labels](const auto& wanted) {
-      const auto it = labels.find(wanted.first);
-      return it != labels.end() && it->second == wanted.second;
-    });
-  };
   const auto take = [&](v1::Node node) {
-    if (!matches(node)) return;
+    if (!HasLabels(node.identity().labels(), request.labels())) return;
     if (options_.callbacks.fill_live) options_.callbacks.fill_live(&node);
     *response.add_nodes() = std::move(node);
   };

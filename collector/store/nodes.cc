@@ -9,19 +9,12 @@
 #include "collector/store/keys.h"
 #include "collector/store/listing.h"
 #include "common/base/status.h"
+#include "common/model/labels.h"
 
 namespace fleetmark::collector {
 namespace {
 
 using LabelMap = google::protobuf::Map<std::string, std::string>;
-
-bool HasLabels(const LabelMap& labels, const LabelMap& wanted) {
-  for (const auto& [name, value] : wanted) {
-    const auto it = labels.find(name);
-    if (it == labels.end() || it->second != value) return false;
-  }
-  return true;
-}
 
 absl::StatusOr<v1::Node> ParseNode(std::string_view value) {
   v1::Node node;

@@ -9,13 +9,13 @@
 #include "collector/store/findings.h"
 #include "collector/store/keys.h"
 #include "collector/store/nodes.h"
-#include "collector/store/outcome_name.h"
 #include "collector/store/runs.h"
 #include "collector/store/samples.h"
 #include "collector/store/series_index.h"
 #include "collector/store/values.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
+#include "common/model/outcome_name.h"
 
 namespace fleetmark::collector {
 namespace {

@@ -29,6 +29,16 @@ absl::Status CheckText(std::string_view what, std::string_view text, size_t max_
 // Node labels: names as identifiers but also with '.', '-' and '/', as Kubernetes has.
 absl::Status CheckNodeLabels(const Labels& labels);
 
+// Whether `labels` has every one of `wanted`, with its value. Both are maps of texts.
+template <typename Map, typename Wanted>
+bool HasLabels(const Map& labels, const Wanted& wanted) {
+  for (const auto& [name, value] : wanted) {
+    const auto it = labels.find(name);
+    if (it == labels.end() || it->second != value) return false;
+  }
+  return true;
+}
+
 bool IsValidUtf8(std::string_view text);
 
 // `text` with each ill-formed byte replaced by U+FFFD and NUL dropped. `*repaired` tells whether anything

@@ -137,6 +137,10 @@ void AddCondition(const char* name, const std::string& value, v1::Run& run) {
 
 }  // namespace
 
+absl::Duration TimeLimit(const PluginRunSpec& spec) {
+  return spec.timeout > absl::ZeroDuration() ? spec.timeout : spec.plugin.manifest.timeout;
+}
+
 v1::Run DescribeRun(const PluginRunSpec& spec) {
   v1::Run run;
   run.set_run_id(spec.run_id);
@@ -172,8 +176,7 @@ v1::Run RunPlugin(const PluginRunSpec& spec, Runner& runner, Clock& clock, Cance
   AddCondition("load1_before", LoadOfOneMinute(), run);
   AddCondition("cpus_allowed", CpuRanges(cpus), run);
 
-  const absl::Duration timeout =
-      spec.timeout > absl::ZeroDuration() ? spec.timeout : spec.plugin.manifest.timeout;
+  const absl::Duration timeout = TimeLimit(spec);
   const absl::Time started = clock.Now();
   run.set_started_unix_ns(std::max<int64_t>(0, absl::ToUnixNanos(started)));
   RunRecorder recorder(spec.plugin.manifest, progress);

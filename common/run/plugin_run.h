@@ -46,6 +46,9 @@ struct PluginRunSpec {
   FolderSeals* seals = nullptr;                  // null: the plugin's files are taken as they are
 };
 
+// How long the run may take at most.
+absl::Duration TimeLimit(const PluginRunSpec& spec);
+
 // What is known of the run before it begins: all but how it went.
 v1::Run DescribeRun(const PluginRunSpec& spec);
 

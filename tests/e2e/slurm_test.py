@@ -1,10 +1,13 @@
 """The gate against a real Slurm: benchmarks keep off nodes with jobs, and make way for them."""
 
+import sys
 import time
 import unittest
 
-from harness import EndToEndTest, wait_for
-from slurm_cluster import SlurmCluster
+from harness import SOURCE, EndToEndTest, wait_for
+
+sys.path.insert(0, str(SOURCE / "tests/integration"))
+from slurm_cluster import Cluster  # noqa: E402
 
 LONG = {"name": "long", "plugin": "tick", "params": {"sleep_ms": 30000}, "timeout": "60s", "schedule": "every 24h"}
 TICK = {"name": "tick", "plugin": "tick", "schedule": "every 24h"}
@@ -14,11 +17,12 @@ class SlurmTest(EndToEndTest):
     def setUp(self):
         super().setUp()
         self.folder.chmod(0o755)  # munged refuses a socket that others could not reach
-        self.slurm = SlurmCluster(self.folder / "slurm")
-        self.addCleanup(self.slurm.stop)
+        (self.folder / "slurm").mkdir()
+        self.slurm = Cluster(self.folder / "slurm", ["n1", "n2"])
+        self.addCleanup(self.slurm.stop_all)
         self.slurm.start()
         self.c = self.collector()
-        gate = ("{cool_down: 0s, retry: 1s, pressure: {enabled: false}, slurm: {mode: on, node: n1, "
+        gate = ("{cool_down: 0s, retry: 1s, pressure: {enabled: false}, slurm: {mode: on, node: n1, cache: 0s, "
                 f"slurm_conf: {self.slurm.conf}}}}}")
         self.node = self.agent("n1", [f"127.0.0.1:{self.c.grpc_port}"], [LONG, TICK], gate=gate).start()
         wait_for("the agent is connected", lambda: self.c.all("nodes", "nodes"))
@@ -41,31 +45,28 @@ class SlurmTest(EndToEndTest):
         self.assert_runs()
 
         # A job that runs keeps benchmarks off; on another node it does not.
-        slurm.sbatch("n2", 60)
-        slurm.await_state("n2", "MIXED")
+        slurm.submit("n2")
+        slurm.wait_state("n2", "MIXED")
         self.assert_runs()
-        job = slurm.sbatch("n1", 60)
+        job = slurm.submit("n1")
         wait_for("the step", lambda: list((slurm.folder / "spool.n1").glob(f"n1_{job}.*")))
         self.assert_kept_off(f"slurm: job {job} runs on this node")
 
         # Draining with the job: still its own. Drained: nobody can come.
-        slurm.run("scontrol", "update", "nodename=n1", "state=drain", "reason=test")
+        slurm.drain("n1")
         self.assert_kept_off(f"slurm: job {job} runs on this node")
         slurm.run("scancel", job)
-        slurm.await_state("n1", "IDLE+DRAIN")
+        slurm.wait_state("n1", "IDLE+DRAIN")
         self.assert_runs()
-        slurm.run("scontrol", "update", "nodename=n1", "state=resume")
-        slurm.await_state("n1", "IDLE")
+        slurm.resume("n1")
+        slurm.wait_state("n1", "IDLE")
 
         # Reserved for somebody's jobs, and for maintenance.
-        slurm.run("scontrol", "create", "reservation", "reservationname=theirs", "starttime=now", "duration=10",
-                  "nodes=n1", "users=root", "flags=ignore_jobs")
-        slurm.await_state("n1", "IDLE+RESERVED")
-        time.sleep(5)  # for the controller's last answer to grow old
+        slurm.reserve("theirs", "n1", "ignore_jobs")
+        slurm.wait_state("n1", "IDLE+RESERVED")
         self.assert_kept_off("the node is reserved")
         slurm.run("scontrol", "delete", "reservation=theirs")
-        slurm.run("scontrol", "create", "reservation", "reservationname=ours", "starttime=now", "duration=10",
-                  "nodes=n1", "users=root", "flags=maint,ignore_jobs")
+        slurm.reserve("ours", "n1", "maint,ignore_jobs")
         wait_for("maintenance", lambda: "MAINT" in slurm.state("n1"))
         self.assert_runs()
         slurm.run("scontrol", "delete", "reservation=ours")
@@ -74,7 +75,7 @@ class SlurmTest(EndToEndTest):
         slurm = self.slurm
         running = self.node.command_in_background("run", "long")
         wait_for("it runs", lambda: [p.name for p in (self.node.folder / "data/runs").glob("*")], 20)
-        job = slurm.sbatch("n1", 60)
+        job = slurm.submit("n1")
         wait_for("the step", lambda: list((slurm.folder / "spool.n1").glob(f"n1_{job}.*")))
         began = time.monotonic()
         wait_for("the benchmark is gone", lambda: not list((self.node.folder / "data/runs").glob("*")), 20)
@@ -88,20 +89,22 @@ class SlurmTest(EndToEndTest):
 
     def test_prolog_and_epilog(self):
         slurm = self.slurm
-        slurm.script("prolog", f"touch {self.folder}/prolog; sleep 4")
-        slurm.script("epilog", f"touch {self.folder}/epilog; sleep 6")
-        slurm.sbatch("n1", 1)
-        wait_for("the prolog", lambda: (self.folder / "prolog").exists(), 30)
+        for hook in ("prolog", "epilog"):
+            slurm.hold(hook, "n1")
+        slurm.submit("n1", "true")
+        wait_for("the prolog", lambda: "the prolog of job 1 runs on this node" in self.ask("tick", 1)[1], 30)
         self.assert_kept_off("slurm: the prolog of job 1 runs on this node")
-        wait_for("the epilog", lambda: (self.folder / "epilog").exists(), 30)
+        slurm.release("prolog", "n1")
+        wait_for("the epilog", lambda: "the epilog of job 1 runs on this node" in self.ask("tick", 1)[1], 30)
         self.assert_kept_off("slurm: the epilog of job 1 runs on this node")
         # What the epilog itself asks for is not kept off by it.
         status, text = self.ask("tick", 5, ["epilog"])
         self.assertEqual(status, 0, text)
+        slurm.release("epilog", "n1")
         self.assert_runs()
 
     def test_controller_down(self):
-        self.slurm.stop_controller()
+        self.slurm.stop("slurmctld")
         status, text = self.ask("tick", 4)
         self.assertEqual(status, 75)
         # scontrol tries for as long as slurm.conf's MessageTimeout, which is longer than the gate waits for it.

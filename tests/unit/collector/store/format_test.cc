@@ -6,7 +6,6 @@
 #include "gtest/gtest.h"
 
 #include "collector/store/keys.h"
-#include "collector/store/outcome_name.h"
 #include "collector/store/sample_codec.h"
 #include "collector/store/values.h"
 
@@ -135,11 +134,6 @@ TEST(Values, CountersGrowAtTheEnd) {
   const auto decoded = DecodeCounters(value);
   ASSERT_TRUE(decoded.ok());
   EXPECT_EQ(decoded->runs, 4u);
-}
-
-TEST(OutcomeName, IsLowerCaseWithoutPrefix) {
-  EXPECT_EQ(OutcomeName(v1::OUTCOME_OK), "ok");
-  EXPECT_EQ(OutcomeName(v1::OUTCOME_CANCELLED), "cancelled");
 }
 
 }  // namespace

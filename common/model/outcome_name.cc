@@ -1,12 +1,12 @@
-#include "collector/store/outcome_name.h"
+#include "common/model/outcome_name.h"
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/strip.h"
 
-namespace fleetmark::collector {
+namespace fleetmark {
 
 std::string OutcomeName(v1::Outcome outcome) {
   return absl::AsciiStrToLower(absl::StripPrefix(v1::Outcome_Name(outcome), "OUTCOME_"));
 }
 
-}  // namespace fleetmark::collector
+}  // namespace fleetmark
