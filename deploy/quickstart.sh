@@ -167,6 +167,7 @@ write_configuration() {
 
   # This machine is to be measured as it is, also while its owner works on it.
   set_line "$data/agent.yaml" '^    enabled: true ' "    enabled: false"
+  set_line "$data/agent.yaml" '^  cool_down:' "  cool_down: 0s"
 
   # Root's agent runs plugins as another user, who may not be let into this folder, such as one below /root.
   if [[ $(id -u) == 0 ]] && ! open_to_all "$plugins" "$data"; then

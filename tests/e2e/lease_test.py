@@ -7,7 +7,8 @@ from harness import EndToEndTest, wait_for
 
 class LeaseTest(EndToEndTest):
     def test_one_node_of_a_rack_at_a_time(self):
-        collector = self.collector(extra="limits: [{name: one, benchmarks: ['tic*'], max_nodes: 1, per: [rack], longest: 10s}]\n")
+        collector = self.collector(
+            extra="limits: [{name: one, benchmarks: ['tic*'], max_nodes: 1, per: [rack], longest: 10s}]\n")
         agents = [self.agent(f"node-{i}", [f"127.0.0.1:{collector.grpc_port}"], [
             {"name": "tick", "plugin": "tick", "schedule": "every 2s", "lease": True, "params": {"sleep_ms": 1000}},
             {"name": "free", "plugin": "tick", "schedule": "every 5s"}]).start() for i in range(3)]
