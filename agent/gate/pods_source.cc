@@ -15,6 +15,7 @@
 
 #include "agent/gate/proc_reader.h"
 #include "common/base/file.h"
+#include "common/run/cgroup.h"
 
 namespace fleetmark::agent {
 namespace {
@@ -36,10 +37,8 @@ std::string PodUid(absl::string_view name) {
 }
 
 std::optional<int64_t> UsedUsec(const std::string& folder) {
-  const absl::StatusOr<std::string> stat = ReadFile(folder + "/cpu.stat", kFileBytes);
-  for (absl::string_view line : absl::StrSplit(stat.ok() ? *stat : "", '\n')) {
-    int64_t usec = 0;
-    if (absl::ConsumePrefix(&line, "usage_usec ") && absl::SimpleAtoi(line, &usec)) return usec;
+  if (const std::optional<uint64_t> usec = CgroupCount(folder + "/cpu.stat", "usage_usec")) {
+    return static_cast<int64_t>(*usec);
   }
   const absl::StatusOr<std::string> v1 = ReadFile(folder + "/cpuacct.usage", kFileBytes);
   int64_t nanoseconds = 0;
@@ -141,13 +140,7 @@ GateAnswer PodsSource::BeforeRun(const GateQuery&) {
   const std::optional<Sample> before = Take();
   if (!before.has_value()) return NoPods();
   if (before->used_usec.empty()) return GateAnswer::Free();
-  {
-    Mutex mu;
-    CondVar never;
-    const MonoTime end = clock_.Mono() + options_.window;
-    MutexLock lock(mu);
-    while (clock_.Mono() < end) clock_.WaitUntil(never, mu, end);
-  }
+  WaitFor(clock_, options_.window);
   const std::optional<Sample> after = Take();
   return after.has_value() ? Judge(*before, *after) : NoPods();
 }

@@ -52,19 +52,11 @@ GateAnswer PressureSource::CheckPressure() const {
   return GateAnswer::Free();
 }
 
-void PressureSource::Wait(absl::Duration duration) const {
-  Mutex mu;
-  CondVar never;
-  const MonoTime end = clock_.Mono() + duration;
-  MutexLock lock(mu);
-  while (clock_.Mono() < end) clock_.WaitUntil(never, mu, end);
-}
-
 GateAnswer PressureSource::CheckCpu(const GateQuery& query) {
   const std::vector<pid_t> own = {options_.self};
   const std::optional<CpuSample> before = meter_.Take(own);
   if (!before.has_value()) return GateAnswer::Unknown("/proc/stat can't be read");
-  Wait(options_.window);
+  WaitFor(clock_, options_.window);
   const std::optional<CpuSample> after = meter_.Take(own, &*before);
   if (!after.has_value()) return GateAnswer::Unknown("/proc/stat can't be read");
   const std::optional<ForeignCpu> use = CpuMeter::Between(*before, *after);

@@ -54,7 +54,6 @@ class PressureSource final : public GateSource {
   GateAnswer CheckPressure() const;
   GateAnswer CheckCpu(const GateQuery& query);
   std::string TooMuch(const GateQuery& query, const ForeignCpu& use) const;
-  void Wait(absl::Duration duration) const;
   // Of runs that ended.
   void DropOld(MonoTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 

@@ -311,7 +311,8 @@ std::vector<Scheduler::Plan> Scheduler::Snapshot() const {
       if (plan.waits_for.empty() && budget_ready_ < MonoTime::InfiniteFuture()) {
         plan.waits_for =
             absl::StrCat("the benchmark-time budget, for ",
-                         DurationText(std::max(absl::Seconds(1), budget_ready_ - clock_.Mono())));
+                         DurationText(absl::Ceil(std::max(absl::Seconds(1), budget_ready_ - clock_.Mono()),
+                                                 absl::Seconds(1))));
       }
       if (plan.waits_for.empty()) plan.waits_for = "others wait before it";
     }

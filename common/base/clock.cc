@@ -33,6 +33,14 @@ class SystemClock final : public Clock {
 
 }  // namespace
 
+void WaitFor(Clock& clock, absl::Duration duration) {
+  Mutex mu;
+  CondVar never;
+  const MonoTime end = clock.Mono() + duration;
+  MutexLock lock(mu);
+  while (clock.Mono() < end) clock.WaitUntil(never, mu, end);
+}
+
 Clock& RealClock() {
   static SystemClock clock;
   return clock;

@@ -51,6 +51,9 @@ class Clock {
   virtual bool WaitUntil(CondVar& cv, Mutex& mu, MonoTime deadline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) = 0;
 };
 
+// Blocks for `duration` of `clock`.
+void WaitFor(Clock& clock, absl::Duration duration);
+
 // The machine's clock. Lives as long as the process.
 Clock& RealClock();
 

@@ -15,7 +15,6 @@
 #include "agent/gate/podresources/v1.grpc.pb.h"
 #include "common/base/clock.h"
 #include "common/base/file.h"
-#include "common/base/mutex.h"
 #include "tests/unit/agent/gate/files.h"
 
 namespace fleetmark::agent {
@@ -25,12 +24,7 @@ class FakeKubelet final : public ::v1::PodResourcesLister::Service {
  public:
   grpc::Status List(grpc::ServerContext* context, const ::v1::ListPodResourcesRequest*,
                     ::v1::ListPodResourcesResponse* response) override {
-    while (slow && !context->IsCancelled()) {
-      Mutex mu;
-      CondVar never;
-      MutexLock lock(mu);
-      RealClock().WaitUntil(never, mu, RealClock().Mono() + absl::Milliseconds(10));
-    }
+    while (slow && !context->IsCancelled()) WaitFor(RealClock(), absl::Milliseconds(10));
     *response = answer;
     return status;
   }

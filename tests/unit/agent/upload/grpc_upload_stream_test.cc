@@ -82,12 +82,9 @@ class GrpcUploadStreamTest : public ::testing::Test {
   // Waits for real: this test is of the network, which has no fake clock.
   template <typename Predicate>
   bool Await(Predicate predicate) {
-    Mutex mu;
-    CondVar never;
     for (int i = 0; i < 3000; ++i) {
       if (predicate()) return true;
-      MutexLock lock(mu);
-      RealClock().WaitUntil(never, mu, RealClock().Mono() + absl::Milliseconds(5));
+      WaitFor(RealClock(), absl::Milliseconds(5));
     }
     return false;
   }
