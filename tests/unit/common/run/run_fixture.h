@@ -29,8 +29,11 @@ inline std::vector<pid_t> ProcessesWith(const std::string& marker) {
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    // Where a process ends meanwhile, read() leaves a bad stream; a stream iterator would throw (ESRCH).
     std::ifstream file(entry.path() / "cmdline", std::ios::binary);
-    const std::string command((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    std::string command(size_t{64} << 10, '\0');
+    file.read(command.data(), static_cast<std::streamsize>(command.size()));
+    command.resize(static_cast<size_t>(file.gcount()));
     const pid_t pid = static_cast<pid_t>(std::stol(name));
     if (pid != getpid() && command.find(marker) != std::string::npos) found.push_back(pid);
   }
