@@ -1,6 +1,7 @@
 #include "agent/agent.h"
 
 #include <pwd.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include "agent/agent_metrics.h"
 #include "agent/facts/fact_watcher.h"
 #include "agent/facts/facts.h"
+#include "agent/gpu/gpu_reader.h"
 #include "agent/run/run_pool.h"
 #include "agent/schedule/scheduler.h"
 #include "agent/spool/spool.h"
@@ -85,6 +87,7 @@ struct Agent::Parts {
   absl::Status MakeFolders();
   absl::Status MakeSpool();
   void MakeFactWatcher();
+  std::shared_ptr<FactCollector> MakeFactCollector();
   void MakeScheduler();
   absl::Status MakeUploader();
 
@@ -120,6 +123,7 @@ struct Agent::Parts {
   std::unique_ptr<Spool> spool;
   std::unique_ptr<ProcessRunner> runner;
   std::unique_ptr<RunPool> pool;
+  std::unique_ptr<GpuReader> gpus;
   std::unique_ptr<FactWatcher> facts;
   std::unique_ptr<Scheduler> scheduler;
   std::unique_ptr<GrpcUploadConnector> connector;
@@ -325,12 +329,22 @@ absl::Status Agent::Parts::MakeSpool() {
   return absl::OkStatus();
 }
 
+std::shared_ptr<FactCollector> Agent::Parts::MakeFactCollector() {
+  FactsOptions options;
+  for (const FactFileConfig& file : config.fact_files) options.files.push_back({file.path, file.prefix});
+  if (const char* digest = getenv("FLEETMARK_IMAGE_DIGEST")) options.image_digest = digest;
+  gpus =
+      std::make_unique<GpuReader>(ProbeBeside(std::filesystem::path(LauncherPath()).parent_path()), *runner);
+  if (config.facts_gpus) options.gpus = [this] { return gpus->Read(); };
+  return std::make_shared<FactCollector>(std::move(options));
+}
+
 void Agent::Parts::MakeFactWatcher() {
   FactWatcher::Options options;
   options.folder = config.data_dir;
   options.node = config.node_name;
   options.interval = config.facts_interval;
-  options.collect = [] { return CollectFacts(); };
+  options.collect = [collector = MakeFactCollector()] { return collector->Collect(); };
   options.on_change = [this](const auto& now, const auto& events) { return OnFacts(now, events); };
   facts = std::make_unique<FactWatcher>(std::move(options), clock);
 }

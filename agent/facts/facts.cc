@@ -4,9 +4,11 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "agent/facts/fact_file.h"
 #include "agent/facts/sources.h"
 #include "common/base/digest.h"
 #include "common/base/ulid.h"
+#include "common/obs/log.h"
 
 namespace fleetmark::agent {
 namespace {
@@ -33,12 +35,19 @@ v1::Event Changed(const std::string& name, const std::string& before, const std:
 
 }  // namespace
 
-std::vector<v1::Fact> CollectFacts(const FactsOptions& options) {
-  const FactSources sources(options.root);
+std::vector<v1::Fact> FactCollector::Collect() {
+  const FactSources sources(options_.root);
   FactSet set;
   AddCpuFacts(sources, set);
+  AddMemoryFacts(sources, set);
   AddSystemFacts(sources, set);
-  AddDeviceFacts(sources, set);
+  AddDeviceFacts(sources, options_.nic_driver, set);
+  ReadGpus();
+  AddGpuFacts(gpus_, set);
+  const auto image = options_.image_digest.empty() ? sources.Line(kImageDigestFile) : options_.image_digest;
+  set.Add("container.image_digest", image);
+  // Last: what the node says of itself comes before what a file says of it.
+  for (const FactFile& file : options_.files) Tell(file.path, AddFileFacts(file.path, file.prefix, set));
   std::vector<v1::Fact> facts;
   for (const auto& [name, value] : set.all()) {
     v1::Fact& fact = facts.emplace_back();
@@ -47,6 +56,23 @@ std::vector<v1::Fact> CollectFacts(const FactsOptions& options) {
   }
   return facts;
 }
+
+void FactCollector::ReadGpus() {
+  if (!options_.gpus) return;
+  absl::StatusOr<std::vector<GpuState>> gpus = options_.gpus();
+  Tell("GPUs", gpus.status());
+  if (gpus.ok()) gpus_ = *std::move(gpus);
+}
+
+void FactCollector::Tell(const std::string& source, const absl::Status& status) {
+  if (status.ok()) {
+    told_.erase(source);
+  } else if (told_.insert(source).second) {
+    LogWarn("facts can't be read", {{"source", source}, {"status", status}});
+  }
+}
+
+std::vector<v1::Fact> CollectFacts(const FactsOptions& options) { return FactCollector(options).Collect(); }
 
 absl::StatusOr<std::string> BootId(const FactsOptions& options) {
   std::optional<std::string> id = FactSources(options.root).Line("/proc/sys/kernel/random/boot_id");

@@ -213,9 +213,10 @@ TEST_F(GpuSourceTest, DuringARunItLooksOnceAnInterval) {
   AwaitLook(1);
   for (int i = 0; i < 1000; ++i) source_->DuringRun(query_, kRun);
   EXPECT_EQ(looks(), 1);
-  clock_.Advance(absl::Seconds(1));
-  while (looks() < 2) source_->DuringRun(query_, kRun);
-  EXPECT_EQ(looks(), 2);
+  while (looks() < 2) {
+    clock_.Advance(absl::Seconds(1));
+    source_->DuringRun(query_, kRun);
+  }
 }
 
 TEST_F(GpuSourceTest, DuringARunAFailedProbeIsUnknown) {
