@@ -344,7 +344,7 @@ void Agent::Parts::MakeFactWatcher() {
   options.folder = config.data_dir;
   options.node = config.node_name;
   options.interval = config.facts_interval;
-  options.collect = [collector = MakeFactCollector()] { return collector->Collect(); };
+  options.collect = [this, collector = MakeFactCollector()] { return collector->Collect(facts->facts()); };
   options.on_change = [this](const auto& now, const auto& events) { return OnFacts(now, events); };
   facts = std::make_unique<FactWatcher>(std::move(options), clock);
 }

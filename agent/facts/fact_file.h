@@ -3,7 +3,8 @@
 // lines that begin with #, are left out. Anything else, a key given twice, or more than 64 KiB or 256 keys,
 // makes the whole file faulty.
 //
-// A key is 1 to 100 letters, digits and . _ - /.
+// A key is 1 to 100 letters, digits and . _ - /. A fact whose whole name is over limits::kFactNameBytes is
+// left out.
 //
 // Thread-safety: functions without state.
 #ifndef FLEETMARK_AGENT_FACTS_FACT_FILE_H_

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 #include "agent/facts/fact_file.h"
@@ -14,6 +15,12 @@ namespace fleetmark::agent {
 namespace {
 
 constexpr size_t kDigestDigits = 16;
+
+// gpu.count, gpu0.model, …
+bool IsOfGpu(const std::string& name) {
+  const size_t end = name.find_first_not_of("0123456789", 3);
+  return absl::StartsWith(name, "gpu") && end != std::string::npos && name[end] == '.';
+}
 
 std::map<std::string, std::string> ByName(absl::Span<const v1::Fact> facts) {
   std::map<std::string, std::string> by_name;
@@ -35,15 +42,14 @@ v1::Event Changed(const std::string& name, const std::string& before, const std:
 
 }  // namespace
 
-std::vector<v1::Fact> FactCollector::Collect() {
+std::vector<v1::Fact> FactCollector::Collect(absl::Span<const v1::Fact> last) {
   const FactSources sources(options_.root);
   FactSet set;
   AddCpuFacts(sources, set);
   AddMemoryFacts(sources, set);
   AddSystemFacts(sources, set);
   AddDeviceFacts(sources, options_.nic_driver, set);
-  ReadGpus();
-  AddGpuFacts(gpus_, set);
+  AddGpus(last, set);
   const auto image = options_.image_digest.empty() ? sources.Line(kImageDigestFile) : options_.image_digest;
   set.Add("container.image_digest", image);
   // Last: what the node says of itself comes before what a file says of it.
@@ -57,11 +63,14 @@ std::vector<v1::Fact> FactCollector::Collect() {
   return facts;
 }
 
-void FactCollector::ReadGpus() {
+void FactCollector::AddGpus(absl::Span<const v1::Fact> last, FactSet& facts) {
   if (!options_.gpus) return;
-  absl::StatusOr<std::vector<GpuState>> gpus = options_.gpus();
+  const absl::StatusOr<std::vector<GpuState>> gpus = options_.gpus();
   Tell("GPUs", gpus.status());
-  if (gpus.ok()) gpus_ = *std::move(gpus);
+  if (gpus.ok()) return AddGpuFacts(*gpus, facts);
+  for (const v1::Fact& fact : last) {
+    if (IsOfGpu(fact.name())) facts.Add(fact.name(), fact.value());
+  }
 }
 
 void FactCollector::Tell(const std::string& source, const absl::Status& status) {

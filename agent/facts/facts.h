@@ -22,6 +22,7 @@
 #include "absl/types/span.h"
 
 #include "agent/facts/ethtool.h"
+#include "agent/facts/sources.h"
 #include "agent/gpu/gpu_reader.h"
 #include "fleetmark/v1/types.pb.h"
 
@@ -51,20 +52,20 @@ class FactCollector {
  public:
   explicit FactCollector(FactsOptions options) : options_(std::move(options)) {}
 
-  // Sorted by name, each name once; within limits::kFactsPerNode and the limits of a fact.
-  std::vector<v1::Fact> Collect();
+  // Sorted by name, each name once; within limits::kFactsPerNode and the limits of a fact. `last`: the facts
+  // that were found the last time, also by an earlier process.
+  std::vector<v1::Fact> Collect(absl::Span<const v1::Fact> last = {});
 
  private:
-  void ReadGpus();
+  void AddGpus(absl::Span<const v1::Fact> last, FactSet& facts);
   // Logs `status` unless what it says was logged since it was last well.
   void Tell(const std::string& source, const absl::Status& status);
 
   const FactsOptions options_;
-  std::vector<GpuState> gpus_;
   std::set<std::string> told_;
 };
 
-// A collector's first look.
+// A new collector's look.
 std::vector<v1::Fact> CollectFacts(const FactsOptions& options = {});
 
 // Another one after each boot. Not a fact, since it says nothing of what the node is.
