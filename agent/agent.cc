@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "agent/agent_parts.h"
+#include "agent/footprint.h"
 #include "agent/plugin_user.h"
 #include "common/base/digest.h"
 #include "common/base/file.h"
@@ -115,7 +116,10 @@ void Agent::Parts::MakeFactWatcher() {
   options.folder = config.data_dir;
   options.node = config.node_name;
   options.interval = config.facts_interval;
-  options.collect = [this, collector = MakeFactCollector()] { return collector->Collect(facts->facts()); };
+  options.collect = [this, collector = MakeFactCollector()] {
+    worked = true;
+    return collector->Collect(facts->facts());
+  };
   options.on_change = [this](const auto& now, const auto& events) { return OnFacts(now, events); };
   facts = std::make_unique<FactWatcher>(std::move(options), clock);
 }
@@ -146,7 +150,11 @@ absl::Status Agent::Parts::MakeUploader() {
   options.seed = StableHash64(config.node_name);
   Uploader::Callbacks callbacks;
   callbacks.make_hello = [this] { return MakeHello(); };
-  callbacks.make_heartbeat = [this] { return MakeHeartbeat(); };
+  callbacks.make_heartbeat = [this] {
+    // By now the start, or the run since the last one, is over.
+    if (worked.exchange(false)) ReleaseIdleMemory();
+    return MakeHeartbeat();
+  };
   callbacks.on_run_now = [this](const v1::RunNow& request) { OnRunNow(request); };
   callbacks.on_connected = [this](const v1::Welcome& welcome) {
     MutexLock lock(mu);

@@ -101,6 +101,7 @@ struct Agent::Parts {
   std::unique_ptr<AgentMetrics> counters;
   RunHistory history;
   std::atomic<uint64_t> lost_records = 0;
+  std::atomic<bool> worked = true;  // since memory was last given back
   LocalRequests local_requests{clock};
   std::unique_ptr<Spool> spool;
   std::optional<CgroupRoot> cgroups;

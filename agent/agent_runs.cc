@@ -108,6 +108,7 @@ void Agent::Parts::Execute(const Scheduler::Start& start, BenchmarkRunner::Job j
   Record(std::move(run));
   if (!start.request_id.empty()) Tell(std::move(finished));
   scheduler->Finished(start.benchmark);
+  worked = true;
 }
 
 void Agent::Parts::OnMissed(const std::string& benchmark, absl::Time due, const std::string& why) {
