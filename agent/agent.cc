@@ -39,6 +39,7 @@ std::string LauncherPath() {
 Agent::Agent(AgentConfig config, std::shared_ptr<const BenchmarkSet> benchmarks)
     : config_(std::move(config)), parts_(std::make_unique<Parts>(config_)) {
   MutexLock lock(parts_->mu);
+  parts_->own = benchmarks;
   parts_->benchmarks = std::move(benchmarks);
 }
 
@@ -162,6 +163,7 @@ absl::Status Agent::Parts::MakeUploader() {
   };
   callbacks.on_lease = [this](const v1::Lease& lease) { leases.OnLease(lease); };
   callbacks.on_disconnected = [this](const absl::Status& why) { leases.Disconnected(why); };
+  callbacks.on_plan = [this](const v1::Plan& sent) { OnPlan(sent); };
   callbacks.on_cancel = [this](const v1::Cancel& cancel) { OnCancel(cancel); };
   uploader = std::make_unique<Uploader>(std::move(options), std::move(callbacks), *spool, *connector, clock);
   return absl::OkStatus();
@@ -171,6 +173,7 @@ absl::Status Agent::OpenData() {
   Parts& p = *parts_;
   FM_ASSIGN_OR_RETURN(p.user, FindPluginUser(config_.plugin_user));
   FM_RETURN_IF_ERROR(p.MakeFolders());
+  p.UseKeptPlan();
   FM_RETURN_IF_ERROR(p.MakeSpool());
   FM_RETURN_IF_ERROR(p.MakeRunner());
   p.MakeGate();
@@ -213,18 +216,6 @@ absl::StatusOr<v1::RunProgress> Agent::RunOnce(const LocalRunRequest& request) {
   p.scheduler->Reload(std::move(jobs));
   p.scheduler->Run();
   return p.RunLocally(request);
-}
-
-void Agent::Reload(std::shared_ptr<const BenchmarkSet> benchmarks) {
-  Parts& p = *parts_;
-  std::vector<Scheduler::Job> jobs = benchmarks->Jobs();
-  {
-    MutexLock lock(p.mu);
-    p.benchmarks = std::move(benchmarks);
-    p.benchmarks_told = false;
-  }
-  LogInfo("benchmarks reloaded", {{"benchmarks", jobs.size()}});
-  p.scheduler->Reload(std::move(jobs));
 }
 
 void Agent::Stop() {

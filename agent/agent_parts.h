@@ -1,5 +1,6 @@
 // The parts of the agent, in the order of their construction, and what joins them. agent.cc makes and ends
-// them, agent_runs.cc takes runs from the scheduler to the spool, agent_uplink.cc speaks with the collector.
+// them, agent_runs.cc takes runs from the scheduler to the spool, agent_uplink.cc speaks with the collector,
+// agent_plan.cc joins the collector's plan with the node's own benchmarks.
 //
 // Thread-safety: the steps of a start and of a stop are main's; the callbacks, any thread.
 // Ownership: owns every part; destroyed in reverse.
@@ -67,10 +68,17 @@ struct Agent::Parts {
   void OnRefused(const std::string& request_id, const std::string& why);
   void OnRunNow(const v1::RunNow& request);
   void OnCancel(const v1::Cancel& cancel);
+  void OnPlan(const v1::Plan& sent);
   bool OnFacts(const std::vector<v1::Fact>& facts, const std::vector<v1::Event>& events);
   v1::Hello MakeHello();
   v1::Heartbeat MakeHeartbeat();
 
+  // What is to run, from the node's own benchmarks and the kept plan; before there is a scheduler.
+  void UseKeptPlan();
+  absl::Status ApplyPlan(const v1::Plan& sent);
+  // Makes `merged` what is to run, if it was made from what counts still; else false.
+  bool Publish(const std::shared_ptr<const BenchmarkSet>& made_from, const v1::Plan& with,
+               std::shared_ptr<const BenchmarkSet> merged);
   PluginRunSpec MakeSpec(const Scheduler::Start& start, const std::string& run_id,
                          const PreparedBenchmark& benchmark);
   GateQuery MakeQuery(const Scheduler::Start& start, const PreparedBenchmark& benchmark);
@@ -87,6 +95,10 @@ struct Agent::Parts {
   absl::Time CollectorTime() {
     MutexLock lock(mu);
     return clock.Now() + collector_ahead;
+  }
+  std::shared_ptr<const BenchmarkSet> Own() {
+    MutexLock lock(mu);
+    return own;
   }
   std::shared_ptr<const BenchmarkSet> Benchmarks() {
     MutexLock lock(mu);
@@ -124,7 +136,9 @@ struct Agent::Parts {
   bool stopped = false;
 
   Mutex mu;
-  std::shared_ptr<const BenchmarkSet> benchmarks ABSL_GUARDED_BY(mu);
+  std::shared_ptr<const BenchmarkSet> own ABSL_GUARDED_BY(mu);         // as configured on the node
+  v1::Plan plan ABSL_GUARDED_BY(mu);                                   // the collector's
+  std::shared_ptr<const BenchmarkSet> benchmarks ABSL_GUARDED_BY(mu);  // of both
   absl::Duration collector_ahead ABSL_GUARDED_BY(mu);
   bool benchmarks_told ABSL_GUARDED_BY(mu) = false;  // to the collector, since they changed
 };

@@ -76,6 +76,7 @@ v1::Hello Agent::Parts::MakeHello() {
   for (v1::Plugin& plugin : benchmarks->catalog().Describe()) *hello.add_plugins() = std::move(plugin);
   for (v1::Benchmark& b : benchmarks->Describe()) *hello.add_benchmarks() = std::move(b);
   benchmarks_told = true;
+  hello.set_plan_version(plan.version());
   return hello;
 }
 
@@ -88,14 +89,14 @@ v1::Heartbeat Agent::Parts::MakeHeartbeat() {
   }
   absl::Time next = absl::InfiniteFuture();
   heartbeat.set_budget_used(budget->used());
-  for (const Scheduler::Plan& plan : scheduler->Snapshot()) {
-    if (!plan.waits_for.empty() && heartbeat.waits_for().empty()) {
+  for (const Scheduler::Plan& job : scheduler->Snapshot()) {
+    if (!job.waits_for.empty() && heartbeat.waits_for().empty()) {
       heartbeat.set_waits_for(
-          absl::StrCat(plan.benchmark, ": ", plan.waits_for).substr(0, limits::kReasonBytes));
+          absl::StrCat(job.benchmark, ": ", job.waits_for).substr(0, limits::kReasonBytes));
     }
-    if (plan.next_due >= next) continue;
-    next = plan.next_due;
-    heartbeat.set_next_benchmark(plan.benchmark);
+    if (job.next_due >= next) continue;
+    next = job.next_due;
+    heartbeat.set_next_benchmark(job.benchmark);
     heartbeat.set_next_due_unix_ns(absl::ToUnixNanos(next));
   }
   MutexLock lock(mu);

@@ -11,6 +11,8 @@
 
 #include "agent/plugin_user.h"
 #include "common/base/status.h"
+#include "common/model/benchmark.h"
+#include "common/model/limits.h"
 
 namespace fleetmark::agent {
 namespace {
@@ -81,6 +83,46 @@ absl::StatusOr<std::shared_ptr<const BenchmarkSet>> BenchmarkSet::Prepare(
   }
   if (!faults.empty()) return absl::InvalidArgumentError(absl::StrJoin(faults, "\n"));
   set->catalog_ = std::move(catalog);
+  return set;
+}
+
+namespace {
+
+absl::StatusOr<PreparedBenchmark> PreparePlanned(const AgentConfig& config, const v1::Benchmark& b,
+                                                 const std::optional<RunUser>& user, const Catalog& catalog) {
+  FM_RETURN_IF_ERROR(CheckBenchmark(b));
+  FM_ASSIGN_OR_RETURN(const InstalledPlugin* plugin, catalog.Get(b.plugin()));
+  if (!plugin->manifest.local_only || config.plan_plugins.count(b.plugin()) > 0) {
+    return PrepareOne(config, b, user, catalog);
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("plugin '", b.plugin(),
+                   "' runs what its parameters say, which a plan may not set here: configure it on "
+                   "the node, or name it in plan.allow_plugins"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const BenchmarkSet>> BenchmarkSet::WithPlan(const AgentConfig& config,
+                                                                           const v1::Plan& plan) const {
+  FM_ASSIGN_OR_RETURN(const std::optional<RunUser> user, FindPluginUser(config.plugin_user));
+  auto set = std::make_shared<BenchmarkSet>(*this);
+  std::vector<std::string> faults;
+  for (const v1::Benchmark& b : plan.benchmarks()) {
+    if (Find(b.name()) != nullptr) continue;
+    absl::StatusOr<PreparedBenchmark> prepared = PreparePlanned(config, b, user, *catalog_);
+    if (prepared.ok() && set->Find(b.name()) != nullptr)
+      prepared = absl::AlreadyExistsError("is there twice");
+    if (prepared.ok()) {
+      set->benchmarks_.push_back(*std::move(prepared));
+    } else {
+      faults.push_back(absl::StrCat("benchmark '", b.name(), "': ", Message(prepared.status())));
+    }
+  }
+  if (set->benchmarks_.size() > limits::kBenchmarksPerNode) {
+    faults.push_back(absl::StrCat("a node has at most ", limits::kBenchmarksPerNode, " benchmarks"));
+  }
+  if (!faults.empty()) return absl::InvalidArgumentError(absl::StrJoin(faults, "\n"));
   return set;
 }
 

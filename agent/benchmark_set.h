@@ -16,6 +16,7 @@
 #include "agent/schedule/scheduler.h"
 #include "common/plugin/catalog.h"
 #include "common/plugin/params.h"
+#include "fleetmark/v1/agent.pb.h"
 
 namespace fleetmark::agent {
 
@@ -36,6 +37,12 @@ class BenchmarkSet {
   // the user that plugins run as can't execute.
   static absl::StatusOr<std::shared_ptr<const BenchmarkSet>> Prepare(const AgentConfig& config,
                                                                      std::shared_ptr<const Catalog> catalog);
+
+  // This set, which is the node's own, with the collector's plan. Where both have a benchmark of one name,
+  // the node's own counts. InvalidArgument with every fault of the plan, one a line: those that Prepare
+  // finds, and a plugin that takes programs as parameters and is not among `config.plan_plugins`.
+  absl::StatusOr<std::shared_ptr<const BenchmarkSet>> WithPlan(const AgentConfig& config,
+                                                               const v1::Plan& plan) const;
 
   const PreparedBenchmark* Find(const std::string& name) const;
   std::vector<Scheduler::Job> Jobs() const;

@@ -14,6 +14,7 @@
 #include "common/base/status.h"
 #include "common/config/yaml_reader.h"
 #include "common/daemon/config_sections.h"
+#include "common/daemon/suite_file.h"
 #include "common/model/limits.h"
 
 namespace fleetmark::agent {
@@ -21,79 +22,10 @@ namespace {
 
 constexpr size_t kMaxFactFiles = 16;
 
-bool IsGpuName(const std::string& text) {
-  return absl::StartsWith(text, "gpu") && text.size() > 3 && text.size() <= 6 &&
-         text.find_first_not_of("0123456789", 3) == std::string::npos;
-}
-
 std::string HostName() {
   char name[256] = "";
   gethostname(name, sizeof name - 1);
   return name;
-}
-
-// gpu0, gpu3, …
-void ReadDevices(YamlValue list, v1::Benchmark& b) {
-  for (YamlValue& item : list.Items()) {
-    const std::string device = item.String();
-    if (!IsGpuName(device)) item.Fault("is no GPU's name, such as gpu0");
-    b.add_devices(device);
-  }
-}
-
-BenchmarkConfig ReadBenchmark(YamlValue item, const std::string& suite) {
-  BenchmarkConfig out;
-  out.where = item.Where();
-  v1::Benchmark& b = out.benchmark;
-  YamlValue name = item.RequiredKey("name");
-  b.set_name(name.String());
-  if (name.present()) name.Check(CheckBenchmarkName("benchmark name", b.name()));
-  YamlValue plugin = item.RequiredKey("plugin");
-  b.set_plugin(plugin.String());
-  if (plugin.present()) plugin.Check(CheckIdentifier("plugin name", b.plugin()));
-  YamlValue params = item.Key("params");
-  params.Entries();  // notes a fault when it is no map
-  b.set_params_json(params.present() ? params.Json() : "{}");
-  b.set_schedule(item.RequiredKey("schedule").String());
-  b.set_time_zone(item.Key("time_zone").String("UTC"));
-  b.set_timeout_seconds(absl::ToDoubleSeconds(
-      item.Key("timeout").Duration(absl::ZeroDuration(), absl::Seconds(1), absl::Hours(24))));
-  b.set_splay_seconds(absl::ToDoubleSeconds(item.Key("splay").Duration(absl::ZeroDuration())));
-  b.set_plugin_digest(item.Key("plugin_digest").String());
-  b.set_enabled(item.Key("enabled").Bool(true));
-  ReadDevices(item.Key("devices"), b);
-  b.set_lease(item.Key("lease").Bool(false));
-  b.set_suite(suite);
-  item.NoOtherKeys();
-  return out;
-}
-
-void ReadBenchmarks(YamlValue list, const std::string& suite, std::vector<BenchmarkConfig>& out) {
-  for (YamlValue& item : list.Items()) {
-    BenchmarkConfig read = ReadBenchmark(item, suite);
-    for (const BenchmarkConfig& other : out) {
-      if (other.benchmark.name() == read.benchmark.name() && !read.benchmark.name().empty()) {
-        item.Fault(absl::StrCat("benchmark '", read.benchmark.name(), "' is also at ", other.where));
-      }
-    }
-    out.push_back(std::move(read));
-  }
-  if (out.size() > limits::kBenchmarksPerNode) {
-    list.Fault(absl::StrCat("a node has at most ", limits::kBenchmarksPerNode, " benchmarks"));
-  }
-}
-
-// A suite file: its name and its benchmarks.
-absl::Status ReadSuite(const std::string& path, std::vector<BenchmarkConfig>& out) {
-  FM_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, limits::kConfigFileBytes));
-  YamlReader reader(text, path);
-  YamlValue root = reader.root();
-  YamlValue name = root.RequiredKey("suite");
-  if (name.present()) name.Check(CheckBenchmarkName("suite name", name.String()));
-  root.Key("summary").String();
-  ReadBenchmarks(root.RequiredKey("benchmarks"), name.String(), out);
-  root.NoOtherKeys();
-  return reader.status();
 }
 
 void ReadNode(YamlValue node, AgentConfig& config) {
@@ -177,6 +109,20 @@ void ReadBudget(YamlValue budget, AgentConfig& config) {
   budget.NoOtherKeys();
 }
 
+void ReadPlan(YamlValue plan, AgentConfig& config) {
+  config.plan_accept = plan.Key("accept").Bool(true);
+  for (const std::string& plugin : plan.Key("allow_plugins").Strings()) config.plan_plugins.insert(plugin);
+  plan.NoOtherKeys();
+}
+
+// A suite that is for other nodes is read for its faults alone.
+absl::Status Include(YamlValue item, const std::string& folder, AgentConfig& config) {
+  FM_ASSIGN_OR_RETURN(Suite suite, LoadSuite(ReadPath(item, "", folder)));
+  if (!suite.Selects(config.node_name, config.node_labels)) return absl::OkStatus();
+  AddBenchmarks(item, std::move(suite.benchmarks), config.benchmarks);
+  return absl::OkStatus();
+}
+
 void ReadFacts(YamlValue facts, const std::string& folder, AgentConfig& config) {
   config.facts_interval =
       facts.Key("interval").Duration(absl::Hours(1), absl::Minutes(1), absl::Hours(24 * 7));
@@ -215,6 +161,7 @@ absl::StatusOr<AgentConfig> ParseAgentConfig(std::string_view text, const std::s
   ReadSpool(root.Key("spool"), config);
   ReadBudget(root.Key("budget"), config);
   ReadFacts(root.Key("facts"), folder, config);
+  ReadPlan(root.Key("plan"), config);
   config.gate = ReadGateSection(root.Key("gate"), folder);
   config.stop_timeout =
       root.Key("stop_timeout").Duration(absl::Seconds(10), absl::Seconds(1), absl::Minutes(10));
@@ -222,20 +169,10 @@ absl::StatusOr<AgentConfig> ParseAgentConfig(std::string_view text, const std::s
 
   absl::Status suites;
   for (YamlValue& item : root.Key("include").Items()) {
-    const absl::Status status = ReadSuite(ReadPath(item, "", folder), config.benchmarks);
-    if (status.ok()) continue;
-    suites = suites.ok()
-                 ? status
-                 : absl::Status(suites.code(), absl::StrCat(suites.message(), "\n", status.message()));
+    suites = AllFaults(suites, Include(item, folder, config));
   }
   root.NoOtherKeys();
-
-  const absl::Status own = reader.status();
-  if (!own.ok() && !suites.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat(own.message(), "\n", suites.message()));
-  }
-  FM_RETURN_IF_ERROR(own);
-  FM_RETURN_IF_ERROR(suites);
+  FM_RETURN_IF_ERROR(AllFaults(reader.status(), suites));
   return config;
 }
 

@@ -7,6 +7,7 @@
 #define FLEETMARK_AGENT_CONFIG_H_
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,19 +15,13 @@
 #include "absl/time/time.h"
 
 #include "agent/gate/gate_config.h"
+#include "common/daemon/suite_file.h"
 #include "common/model/labels.h"
 #include "common/net/endpoint.h"
 #include "common/obs/log.h"
 #include "common/run/runner.h"
-#include "fleetmark/v1/types.pb.h"
 
 namespace fleetmark::agent {
-
-// A configured benchmark and where it stands, for messages about it.
-struct BenchmarkConfig {
-  v1::Benchmark benchmark;
-  std::string where;  // "file:line:column"
-};
 
 // A file with facts of the site, and what their names begin with.
 struct FactFileConfig {
@@ -49,6 +44,8 @@ struct AgentConfig {
   absl::Duration facts_interval;
   bool facts_gpus = true;
   std::vector<FactFileConfig> fact_files;
+  bool plan_accept = true;             // what the collector plans for this node
+  std::set<std::string> plan_plugins;  // local_only ones that a plan may use all the same
   absl::Duration stop_timeout;
   GateConfig gate;
   bool allow_root_plugins = false;

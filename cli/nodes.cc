@@ -73,6 +73,14 @@ void PrintPluginProblems(const v1::Node& node, Table& table) {
   }
 }
 
+void PrintPlan(const v1::PlanStatus& plan, Table& table) {
+  if (plan.plan_version().empty()) return;
+  table.AddRow({"Plan", plan.accepted() ? Cell(plan.plan_version())
+                                        : Cell(plan.plan_version() + ", refused by the node", Look::kBad)});
+  for (const std::string& problem : plan.problems())
+    table.AddRow({Cell("Plan problem", Look::kBad), problem});
+}
+
 void PrintDetails(const v1::Node& node, Session& session) {
   const absl::Time now = session.clock.Now();
   const bool csv = session.output.csv();
@@ -89,6 +97,7 @@ void PrintDetails(const v1::Node& node, Session& session) {
   table.AddRow({"Clock off", SecondsCell(node.clock_offset_seconds())});
   table.AddRow({"Spooled records", CountCell(node.heartbeat().spool_records())});
   table.AddRow({"Dropped records", CountCell(node.heartbeat().dropped_records())});
+  PrintPlan(node.plan(), table);
   PrintPluginProblems(node, table);
   for (const v1::Fact& fact : node.facts()) table.AddRow({Cell(fact.name(), Look::kDim), fact.value()});
   session.output.Print(table, "");

@@ -9,6 +9,7 @@
 #include "grpcpp/server_builder.h"
 
 #include "collector/control/lease_table.h"
+#include "collector/control/plan_book.h"
 #include "collector/control/sessions.h"
 #include "collector/detect/change_detector.h"
 #include "collector/detect/detection_loop.h"
@@ -89,6 +90,7 @@ struct Collector::Parts {
   IngestMetrics ingest_metrics{metrics};
   Sessions sessions{Sessions::Options{}, RealClock()};
   std::unique_ptr<LeaseTable> leases;
+  std::unique_ptr<PlanBook> plans;
   std::unique_ptr<DetectionLoop> detection;
   std::unique_ptr<Committer> committer;
   std::unique_ptr<IngestService> ingest;
@@ -131,12 +133,13 @@ absl::Status Collector::Parts::MakeDetection(const CollectorConfig& config) {
 
 void Collector::Parts::MakeIngest(const CollectorConfig& config) {
   leases = std::make_unique<LeaseTable>(ToLeaseOptions(config), metrics, RealClock());
+  plans = std::make_unique<PlanBook>(config.suites);
   committer = std::make_unique<Committer>(
       Committer::Options{}, [this](absl::Span<const SenderRecords> batch) { return store->Commit(batch); },
       [this](const CommitResult&) { detection->Notify(); }, RealClock(), ingest_metrics);
   IngestService::Options options;
   options.collector_version = FM_VERSION;
-  ingest = std::make_unique<IngestService>(std::move(options), *store, *committer, sessions, *leases,
+  ingest = std::make_unique<IngestService>(std::move(options), *store, *committer, sessions, *leases, *plans,
                                            ingest_metrics, RealClock());
 }
 
@@ -152,7 +155,10 @@ void Collector::Parts::MakeQuery() {
   options.clock = &RealClock();
   options.version = FM_VERSION;
   QueryCallbacks& live = options.callbacks;
-  live.fill_live = [this](v1::Node* node) { sessions.FillLive(node); };
+  live.fill_live = [this](v1::Node* node) {
+    sessions.FillLive(node);
+    plans->FillLive(node);
+  };
   live.nodes_connected = [this] { return static_cast<uint64_t>(sessions.connected()); };
   live.problems = [this] { return Problems(); };
   live.run_now = [this](const v1::RunNowRequest& request,
@@ -214,6 +220,8 @@ absl::Status Collector::Serve() {
                                {"version", FM_VERSION}});
   return absl::OkStatus();
 }
+
+void Collector::Reload(const CollectorConfig& config) { parts_->plans->Replace(config.suites); }
 
 void Collector::Stop() {
   Parts& p = *parts_;

@@ -25,6 +25,9 @@ class Collector {
   absl::Status OpenStore();
   absl::Status Serve();
 
+  // What a changed configuration may change while running: the suites.
+  void Reload(const CollectorConfig& config);
+
   // Refuses new work, commits what it has, and ends every thread. Bounded: about ten seconds at worst.
   void Stop();
 

@@ -158,8 +158,17 @@ absl::StatusOr<CollectorConfig> ParseCollectorConfig(std::string_view text, cons
   ReadStore(root.Key("store"), config);
   for (YamlValue& item : root.Key("references").Items()) config.references.push_back(ReadReference(item));
   config.limits = ReadLimits(root.Key("limits"));
+  absl::Status suites;
+  for (YamlValue& item : root.Key("suites").Items()) {
+    absl::StatusOr<Suite> suite = LoadSuite(ReadPath(item, "", folder));
+    if (suite.ok()) {
+      config.suites.push_back(*std::move(suite));
+    } else {
+      suites = AllFaults(suites, suite.status());
+    }
+  }
   root.NoOtherKeys();
-  FM_RETURN_IF_ERROR(reader.status());
+  FM_RETURN_IF_ERROR(AllFaults(reader.status(), suites));
   return config;
 }
 

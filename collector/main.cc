@@ -30,13 +30,14 @@ int main(int argc, char** argv) {
     return Fail(status, absl::IsNotFound(status) ? kExitConfig : kExitAddress);
   }
   ServeUntilStopped(
-      [&flags] {
-        const absl::Status status = collector::LoadCollectorConfig(flags.config).status();
-        if (status.ok()) {
-          LogInfo("configuration is good; a restart applies it", {{"file", flags.config}});
-        } else {
-          LogError("configuration is faulty; nothing was changed", {{"fault", status}});
+      [&flags, &collector] {
+        const auto changed = collector::LoadCollectorConfig(flags.config);
+        if (!changed.ok()) {
+          LogError("configuration is faulty; nothing was changed", {{"fault", changed.status()}});
+          return;
         }
+        collector.Reload(*changed);
+        LogInfo("suites are applied; what else changed needs a restart", {{"file", flags.config}});
       },
       [&collector] { return collector.Healthy(); });
   collector.Stop();

@@ -15,7 +15,7 @@ namespace {
 // As clusters name them: neighbours differ in a digit.
 std::string NodeName(int i) { return absl::StrCat("rack", i / 40, "-node", i % 40, ".cluster.example"); }
 
-absl::StatusOr<std::vector<agent::BenchmarkConfig>> ReadSuite(const std::string& file) {
+absl::StatusOr<std::vector<BenchmarkConfig>> ReadSuite(const std::string& file) {
   const std::string text =
       absl::StrCat("node: {name: n}\ncollectors: ['127.0.0.1:1']\nplugin_paths: [.]\n",
                    "data_dir: d\ninclude: ['", std::filesystem::absolute(file).string(), "']\n");
@@ -37,14 +37,14 @@ StartSpread Summarise(const std::string& benchmark, const std::vector<uint64_t>&
 
 absl::StatusOr<std::vector<StartSpread>> MeasureStartSpread(const std::string& suite_file, int nodes,
                                                             absl::Duration span) {
-  FM_ASSIGN_OR_RETURN(const std::vector<agent::BenchmarkConfig> benchmarks, ReadSuite(suite_file));
+  FM_ASSIGN_OR_RETURN(const std::vector<BenchmarkConfig> benchmarks, ReadSuite(suite_file));
   const absl::Time begin = absl::FromCivil(absl::CivilDay(2026, 1, 5), absl::UTCTimeZone());
   const auto minute_count = static_cast<size_t>(absl::ToInt64Minutes(span));
   if (minute_count == 0 || nodes <= 0)
     return absl::InvalidArgumentError("needs at least a minute and a node");
   std::vector<uint64_t> all(minute_count);
   std::vector<StartSpread> spreads;
-  for (const agent::BenchmarkConfig& config : benchmarks) {
+  for (const BenchmarkConfig& config : benchmarks) {
     std::vector<uint64_t> minutes(minute_count);
     for (int node = 0; node < nodes; ++node) {
       FM_ASSIGN_OR_RETURN(const agent::Schedule schedule,

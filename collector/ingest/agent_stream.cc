@@ -119,8 +119,10 @@ void AgentStream::Register(const v1::Hello& hello) {
     return self->Send(message);
   };
   link.close = [self = shared_from_this()](const absl::Status& why) { self->Close(why); };
+  const auto send = link.send;
   const uint64_t session_id = parts_.sessions.Connect(node_, std::move(link));
   parts_.leases.Connected(session_id, node_, labels_);
+  parts_.plans.Connected(session_id, node_, labels_, hello.plan_version(), send);
   Welcome(watermark, session_id);
 }
 
@@ -146,6 +148,7 @@ void AgentStream::Welcome(uint64_t watermark, uint64_t session_id) {
   }
   parts_.sessions.Disconnect(session_id);  // OnDone came too early to do it
   parts_.leases.Disconnected(session_id, node_);
+  parts_.plans.Disconnected(session_id);
 }
 
 void AgentStream::Handle() {
@@ -174,6 +177,8 @@ void AgentStream::Handle() {
       Close(absl::InvalidArgumentError("hello came a second time"));
       break;
     case v1::AgentMessage::kPlanStatus:
+      HandlePlanStatus(session_id);
+      break;
     case v1::AgentMessage::KIND_NOT_SET:  // from a newer agent
       break;
   }
@@ -228,6 +233,11 @@ void AgentStream::OnRoom() {
   held_.reset();
   OfferLocked(std::move(offer));
   ReadOnLocked();
+}
+
+void AgentStream::HandlePlanStatus(uint64_t session_id) {
+  if (absl::Status status = CheckPlanStatus(incoming_.plan_status()); !status.ok()) return Close(status);
+  parts_.plans.OnStatus(session_id, incoming_.plan_status());
 }
 
 void AgentStream::HandleHeartbeat() {
@@ -375,7 +385,10 @@ void AgentStream::OnDone() {
     held_.reset();
     self = std::move(self_);
   }
-  if (session_id != 0) parts_.leases.Disconnected(session_id, node_);
+  if (session_id != 0) {
+    parts_.leases.Disconnected(session_id, node_);
+    parts_.plans.Disconnected(session_id);
+  }
   if (session_id != 0 && parts_.sessions.Disconnect(session_id)) {
     const int64_t now = absl::ToUnixNanos(parts_.clock.Now());
     UpdateNode([now](v1::Node* node) { node->set_last_seen_unix_ns(now); });

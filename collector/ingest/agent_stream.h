@@ -34,6 +34,7 @@ struct IngestParts {
   Committer& committer;
   Sessions& sessions;
   LeaseTable& leases;
+  PlanBook& plans;
   IngestMetrics& metrics;
   Clock& clock;
 };
@@ -64,6 +65,7 @@ class AgentStream final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::C
   void Handle();
   void HandleRecords();
   void HandleHeartbeat();
+  void HandlePlanStatus(uint64_t session_id);
   bool NoteClock(int64_t time_unix_ns);
   void HandleLeaseRequest();
   void UpdateNode(const std::function<void(v1::Node*)>& change);

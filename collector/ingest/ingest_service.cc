@@ -62,9 +62,9 @@ void IngestService::Impl::Forget(AgentStream* stream) {
 }
 
 IngestService::IngestService(Options options, Store& store, Committer& committer, Sessions& sessions,
-                             LeaseTable& leases, IngestMetrics& metrics, Clock& clock)
+                             LeaseTable& leases, PlanBook& plans, IngestMetrics& metrics, Clock& clock)
     : impl_(std::make_unique<Impl>(
-          IngestParts{std::move(options), store, committer, sessions, leases, metrics, clock})) {}
+          IngestParts{std::move(options), store, committer, sessions, leases, plans, metrics, clock})) {}
 
 IngestService::~IngestService() = default;
 

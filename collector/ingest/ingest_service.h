@@ -22,6 +22,7 @@
 #include "absl/time/time.h"
 
 #include "collector/control/lease_table.h"
+#include "collector/control/plan_book.h"
 #include "collector/control/sessions.h"
 #include "collector/ingest/committer.h"
 #include "collector/ingest/ingest_metrics.h"
@@ -50,7 +51,7 @@ class IngestService {
   };
 
   IngestService(Options options, Store& store, Committer& committer, Sessions& sessions, LeaseTable& leases,
-                IngestMetrics& metrics, Clock& clock);
+                PlanBook& plans, IngestMetrics& metrics, Clock& clock);
   ~IngestService();
 
   // To be registered with a server whose largest received message is limits::kMessageBytes.

@@ -203,6 +203,16 @@ absl::Status CheckHeartbeat(const v1::Heartbeat& heartbeat) {
   return CheckBenchmarks(heartbeat.benchmarks());
 }
 
+absl::Status CheckPlanStatus(const v1::PlanStatus& status) {
+  constexpr int kMaxProblems = 100;
+  FM_RETURN_IF_ERROR(CheckText("plan_status.plan_version", status.plan_version(), limits::kVersionBytes));
+  FM_RETURN_IF_ERROR(CheckCount("plan_status.problems", status.problems_size(), kMaxProblems));
+  for (const std::string& problem : status.problems()) {
+    FM_RETURN_IF_ERROR(CheckText("plan_status.problems", problem, limits::kReasonBytes));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckLeaseRequest(const v1::LeaseRequest& request) {
   if (request.request_id().empty()) return absl::InvalidArgumentError("lease_request.request_id is not set");
   FM_RETURN_IF_ERROR(CheckText("lease_request.request_id", request.request_id(), limits::kNameBytes));

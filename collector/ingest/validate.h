@@ -19,6 +19,7 @@ namespace fleetmark::collector {
 
 absl::Status CheckHello(const v1::Hello& hello);
 absl::Status CheckHeartbeat(const v1::Heartbeat& heartbeat);
+absl::Status CheckPlanStatus(const v1::PlanStatus& status);
 absl::Status CheckLeaseRequest(const v1::LeaseRequest& request);
 
 enum class RefusalKind { kInvalid, kFuture, kOtherNode, kTooLarge, kUnknownKind };

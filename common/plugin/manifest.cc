@@ -222,6 +222,7 @@ PluginManifest ReadManifest(YamlReader& reader) {
   manifest.resources = ReadResources(root.Key("resources"));
   const std::string privileges = root.Key("privileges").Choice("none", {"none", "root"});
   manifest.privileges = privileges == "root" ? Privileges::kRoot : Privileges::kNone;
+  manifest.local_only = root.Key("local_only").Bool(false);
   manifest.timeout = root.Key("timeout").Duration(manifest.timeout, absl::Seconds(1), kLongestRun);
   manifest.dynamic_metrics = root.Key("dynamic_metrics").Bool(false);
   YamlValue metrics = root.Key("metrics");

@@ -64,6 +64,7 @@ struct PluginManifest {
   std::vector<std::string> command;
   PluginResources resources;
   Privileges privileges = Privileges::kNone;
+  bool local_only = false;  // its parameters name programs: only the node's own configuration may set them
   absl::Duration timeout = absl::Minutes(5);
   std::vector<ParamSpec> params;
   std::vector<MetricSpec> metrics;

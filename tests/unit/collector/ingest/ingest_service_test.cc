@@ -114,7 +114,7 @@ class IngestServiceTest : public ::testing::Test {
     if (leases_ == nullptr) leases_ = std::make_unique<LeaseTable>(LeaseTable::Options{}, registry_, clock_);
     options.collector_version = "test";
     service_ = std::make_unique<IngestService>(std::move(options), *store_, *committer_, sessions_, *leases_,
-                                               metrics_, clock_);
+                                               plans_, metrics_, clock_);
     int port = 0;
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
@@ -146,6 +146,7 @@ class IngestServiceTest : public ::testing::Test {
   Metrics registry_;
   IngestMetrics metrics_{registry_};
   Sessions sessions_{{}, clock_};
+  PlanBook plans_{{}};
   std::unique_ptr<LeaseTable> leases_;
   Mutex mu_;
   absl::Status store_error_ ABSL_GUARDED_BY(mu_);
