@@ -39,7 +39,7 @@ std::string LauncherPath() {
 Agent::Agent(AgentConfig config, std::shared_ptr<const BenchmarkSet> benchmarks)
     : config_(std::move(config)), parts_(std::make_unique<Parts>(config_)) {
   MutexLock lock(parts_->mu);
-  parts_->own = benchmarks;
+  parts_->sources.own = benchmarks;
   parts_->benchmarks = std::move(benchmarks);
 }
 
@@ -152,8 +152,8 @@ absl::Status Agent::Parts::MakeUploader() {
   Uploader::Callbacks callbacks;
   callbacks.make_hello = [this] { return MakeHello(); };
   callbacks.make_heartbeat = [this] {
-    // By now the start, or the run since the last one, is over.
-    if (worked.exchange(false)) ReleaseIdleMemory();
+    // Once the start, or the runs since the last time, are over.
+    if (pool->running().empty() && worked.exchange(false)) ReleaseIdleMemory();
     return MakeHeartbeat();
   };
   callbacks.on_run_now = [this](const v1::RunNow& request) { OnRunNow(request); };

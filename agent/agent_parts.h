@@ -73,12 +73,18 @@ struct Agent::Parts {
   v1::Hello MakeHello();
   v1::Heartbeat MakeHeartbeat();
 
-  // What is to run, from the node's own benchmarks and the kept plan; before there is a scheduler.
+  // Where what is to run comes from.
+  struct Sources {
+    std::shared_ptr<const BenchmarkSet> own;  // as configured on the node
+    v1::Plan plan;                            // the collector's
+  };
+  Sources Planned();
+  // Before there is a scheduler.
   void UseKeptPlan();
   absl::Status ApplyPlan(const v1::Plan& sent);
-  // Makes `merged` what is to run, if it was made from what counts still; else false.
-  bool Publish(const std::shared_ptr<const BenchmarkSet>& made_from, const v1::Plan& with,
-               std::shared_ptr<const BenchmarkSet> merged);
+  // Makes `merged`, of `next`, what is to run. False, and nothing is done, when another thread has published
+  // since `seen` was looked at.
+  bool Publish(const Sources& seen, Sources next, std::shared_ptr<const BenchmarkSet> merged);
   PluginRunSpec MakeSpec(const Scheduler::Start& start, const std::string& run_id,
                          const PreparedBenchmark& benchmark);
   GateQuery MakeQuery(const Scheduler::Start& start, const PreparedBenchmark& benchmark);
@@ -95,10 +101,6 @@ struct Agent::Parts {
   absl::Time CollectorTime() {
     MutexLock lock(mu);
     return clock.Now() + collector_ahead;
-  }
-  std::shared_ptr<const BenchmarkSet> Own() {
-    MutexLock lock(mu);
-    return own;
   }
   std::shared_ptr<const BenchmarkSet> Benchmarks() {
     MutexLock lock(mu);
@@ -136,9 +138,8 @@ struct Agent::Parts {
   bool stopped = false;
 
   Mutex mu;
-  std::shared_ptr<const BenchmarkSet> own ABSL_GUARDED_BY(mu);         // as configured on the node
-  v1::Plan plan ABSL_GUARDED_BY(mu);                                   // the collector's
-  std::shared_ptr<const BenchmarkSet> benchmarks ABSL_GUARDED_BY(mu);  // of both
+  Sources sources ABSL_GUARDED_BY(mu);
+  std::shared_ptr<const BenchmarkSet> benchmarks ABSL_GUARDED_BY(mu);  // of both sources
   absl::Duration collector_ahead ABSL_GUARDED_BY(mu);
   bool benchmarks_told ABSL_GUARDED_BY(mu) = false;  // to the collector, since they changed
 };

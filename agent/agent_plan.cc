@@ -13,33 +13,31 @@
 #include "common/run/log_tail.h"
 
 namespace fleetmark::agent {
-namespace {
-
-constexpr int kMaxProblems = 20;  // told to the collector
-
-}  // namespace
+Agent::Parts::Sources Agent::Parts::Planned() {
+  MutexLock lock(mu);
+  return sources;
+}
 
 void Agent::Parts::UseKeptPlan() {
   if (!config.plan_accept) return;
   absl::StatusOr<v1::Plan> kept = LoadPlan(config.data_dir);
-  auto merged = kept.ok() ? Own()->WithPlan(config, *kept) : kept.status();
+  auto merged = kept.ok() ? Planned().own->WithPlan(config, *kept) : kept.status();
   if (!merged.ok()) {
     // The collector sends it again, and is told what is wrong with it.
     LogWarn("the collector's last plan can't be used", {{"status", merged.status()}});
     return;
   }
   MutexLock lock(mu);
-  plan = *std::move(kept);
+  sources.plan = *std::move(kept);
   benchmarks = *std::move(merged);
 }
 
-bool Agent::Parts::Publish(const std::shared_ptr<const BenchmarkSet>& made_from, const v1::Plan& with,
-                           std::shared_ptr<const BenchmarkSet> merged) {
+bool Agent::Parts::Publish(const Sources& seen, Sources next, std::shared_ptr<const BenchmarkSet> merged) {
   std::vector<Scheduler::Job> jobs = merged->Jobs();
   {
     MutexLock lock(mu);
-    if (own != made_from) return false;
-    plan = with;
+    if (sources.own != seen.own || sources.plan.version() != seen.plan.version()) return false;
+    sources = std::move(next);
     benchmarks = std::move(merged);
     benchmarks_told = false;
   }
@@ -51,10 +49,10 @@ absl::Status Agent::Parts::ApplyPlan(const v1::Plan& sent) {
   if (!config.plan_accept)
     return absl::PermissionDeniedError("this node takes no plans: plan.accept is false");
   while (true) {
-    const auto from = Own();
-    FM_ASSIGN_OR_RETURN(auto merged, from->WithPlan(config, sent));
+    const Sources seen = Planned();
+    FM_ASSIGN_OR_RETURN(auto merged, seen.own->WithPlan(config, sent));
     FM_RETURN_IF_ERROR(SavePlan(config.data_dir, sent));
-    if (Publish(from, sent, std::move(merged))) return absl::OkStatus();
+    if (Publish(seen, {seen.own, sent}, std::move(merged))) return absl::OkStatus();
   }
 }
 
@@ -69,7 +67,7 @@ void Agent::Parts::OnPlan(const v1::Plan& sent) {
   } else {
     LogWarn("plan refused; what ran before goes on", {{"plan", sent.version()}, {"status", applied}});
     for (absl::string_view line : absl::StrSplit(applied.message(), '\n')) {
-      if (status.problems_size() == kMaxProblems) break;
+      if (status.problems_size() == limits::kProblemsPerPlan) break;
       status.add_problems(ClipUtf8(std::string(line), limits::kReasonBytes));
     }
   }
@@ -78,20 +76,20 @@ void Agent::Parts::OnPlan(const v1::Plan& sent) {
 
 void Agent::Reload(std::shared_ptr<const BenchmarkSet> own) {
   Parts& p = *parts_;
-  v1::Plan plan;
-  {
-    MutexLock lock(p.mu);
-    p.own = own;
-    plan = p.plan;
+  while (true) {
+    const Parts::Sources seen = p.Planned();
+    Parts::Sources next = {own, seen.plan};
+    auto merged = own->WithPlan(config_, next.plan);
+    if (!merged.ok()) {
+      LogWarn("the collector's plan can't be used any more", {{"status", merged.status()}});
+      next.plan.Clear();
+      merged = own;
+    }
+    const size_t count = (*merged)->Jobs().size();
+    if (!p.Publish(seen, std::move(next), *std::move(merged))) continue;
+    LogInfo("benchmarks reloaded", {{"benchmarks", count}});
+    return;
   }
-  auto merged = own->WithPlan(config_, plan);
-  if (!merged.ok()) {
-    LogWarn("the collector's plan can't be used any more", {{"status", merged.status()}});
-    plan.Clear();
-    merged = own;
-  }
-  LogInfo("benchmarks reloaded", {{"benchmarks", (*merged)->Jobs().size()}});
-  p.Publish(own, plan, *std::move(merged));
 }
 
 }  // namespace fleetmark::agent

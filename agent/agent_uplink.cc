@@ -76,7 +76,7 @@ v1::Hello Agent::Parts::MakeHello() {
   for (v1::Plugin& plugin : benchmarks->catalog().Describe()) *hello.add_plugins() = std::move(plugin);
   for (v1::Benchmark& b : benchmarks->Describe()) *hello.add_benchmarks() = std::move(b);
   benchmarks_told = true;
-  hello.set_plan_version(plan.version());
+  hello.set_plan_version(sources.plan.version());
   return hello;
 }
 

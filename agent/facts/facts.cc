@@ -15,8 +15,6 @@
 namespace fleetmark::agent {
 namespace {
 
-constexpr size_t kDigestDigits = 16;
-
 // gpu.count, gpu0.model, …
 bool IsOfGpu(const std::string& name) {
   const size_t end = name.find_first_not_of("0123456789", 3);
@@ -118,7 +116,7 @@ std::vector<Gpu> GpusOf(absl::Span<const v1::Fact> facts, absl::Span<const std::
 std::string FactsDigest(absl::Span<const v1::Fact> facts) {
   std::string text;
   for (const auto& [name, value] : ByName(facts)) absl::StrAppend(&text, name, "=", value, "\n");
-  return Sha256Hex(text).substr(0, kDigestDigits);
+  return ShortDigest(text);
 }
 
 std::vector<v1::Event> DiffFacts(absl::Span<const v1::Fact> before, absl::Span<const v1::Fact> after,

@@ -1,7 +1,5 @@
 #include "collector/control/lease_table.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -21,9 +19,8 @@ constexpr size_t kHoldersNamed = 3;
 
 bool Concerns(const LeaseLimit& limit, std::string_view benchmark) {
   const std::string name(benchmark);
-  return std::any_of(limit.benchmarks.begin(), limit.benchmarks.end(), [&](const std::string& pattern) {
-    return fnmatch(pattern.c_str(), name.c_str(), FNM_NOESCAPE) == 0;
-  });
+  return std::any_of(limit.benchmarks.begin(), limit.benchmarks.end(),
+                     [&](const std::string& pattern) { return MatchesGlob(pattern, name); });
 }
 
 // A node without a label stands with the others that lack it.

@@ -11,8 +11,6 @@
 namespace fleetmark::collector {
 namespace {
 
-constexpr size_t kVersionDigits = 16;
-
 v1::CollectorMessage ToMessage(v1::Plan plan) {
   v1::CollectorMessage message;
   *message.mutable_plan() = std::move(plan);
@@ -31,13 +29,8 @@ v1::Plan PlanBook::Make(const std::string& node, const Labels& labels) const {
     }
   }
   // The message has no maps, so that equal plans are equal bytes.
-  plan.set_version(Sha256Hex(plan.SerializeAsString()).substr(0, kVersionDigits));
+  plan.set_version(ShortDigest(plan.SerializeAsString()));
   return plan;
-}
-
-v1::Plan PlanBook::PlanFor(const std::string& node, const Labels& labels) const {
-  MutexLock lock(mu_);
-  return Make(node, labels);
 }
 
 void PlanBook::Connected(uint64_t session_id, const std::string& node, const Labels& labels,

@@ -41,7 +41,6 @@ class PlanBook {
   // Sends new plans to the nodes whose plan changes.
   void Replace(std::vector<Suite> suites);
 
-  v1::Plan PlanFor(const std::string& node, const Labels& labels) const;
   // Sets `plan` of a connected node.
   void FillLive(v1::Node* node) const;
 

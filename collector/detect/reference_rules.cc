@@ -42,27 +42,6 @@ absl::StatusOr<v1::Reference> InUnit(v1::Reference reference, const std::string&
 
 }  // namespace
 
-bool MatchesGlob(std::string_view pattern, std::string_view text) {
-  size_t p = 0, t = 0;
-  size_t star = std::string_view::npos, star_text = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      star_text = t;
-    } else if (p < pattern.size() && pattern[p] == text[t]) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++star_text;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
-
 absl::StatusOr<ReferenceRules> ReferenceRules::Create(std::vector<ReferenceRule> rules) {
   ReferenceRules out;
   for (size_t i = 0; i < rules.size(); ++i) {

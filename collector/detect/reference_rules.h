@@ -29,9 +29,6 @@ struct ReferenceRule {
   v1::Reference reference;  // an empty unit is the series' own
 };
 
-// Does `text` match `pattern`, in which '*' stands for any run of characters?
-bool MatchesGlob(std::string_view pattern, std::string_view text);
-
 class ReferenceRules {
  public:
   ReferenceRules() = default;

@@ -146,9 +146,13 @@ void AgentStream::Welcome(uint64_t watermark, uint64_t session_id) {
       return;
     }
   }
-  parts_.sessions.Disconnect(session_id);  // OnDone came too early to do it
+  EndSession(session_id);  // OnDone came too early to do it
+}
+
+bool AgentStream::EndSession(uint64_t session_id) {
   parts_.leases.Disconnected(session_id, node_);
   parts_.plans.Disconnected(session_id);
+  return parts_.sessions.Disconnect(session_id);
 }
 
 void AgentStream::Handle() {
@@ -385,11 +389,7 @@ void AgentStream::OnDone() {
     held_.reset();
     self = std::move(self_);
   }
-  if (session_id != 0) {
-    parts_.leases.Disconnected(session_id, node_);
-    parts_.plans.Disconnected(session_id);
-  }
-  if (session_id != 0 && parts_.sessions.Disconnect(session_id)) {
+  if (session_id != 0 && EndSession(session_id)) {
     const int64_t now = absl::ToUnixNanos(parts_.clock.Now());
     UpdateNode([now](v1::Node* node) { node->set_last_seen_unix_ns(now); });
   }

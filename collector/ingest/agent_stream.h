@@ -66,6 +66,8 @@ class AgentStream final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::C
   void HandleRecords();
   void HandleHeartbeat();
   void HandlePlanStatus(uint64_t session_id);
+  // True when the node has no session now.
+  bool EndSession(uint64_t session_id);
   bool NoteClock(int64_t time_unix_ns);
   void HandleLeaseRequest();
   void UpdateNode(const std::function<void(v1::Node*)>& change);

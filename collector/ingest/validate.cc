@@ -204,9 +204,8 @@ absl::Status CheckHeartbeat(const v1::Heartbeat& heartbeat) {
 }
 
 absl::Status CheckPlanStatus(const v1::PlanStatus& status) {
-  constexpr int kMaxProblems = 100;
   FM_RETURN_IF_ERROR(CheckText("plan_status.plan_version", status.plan_version(), limits::kVersionBytes));
-  FM_RETURN_IF_ERROR(CheckCount("plan_status.problems", status.problems_size(), kMaxProblems));
+  FM_RETURN_IF_ERROR(CheckCount("plan_status.problems", status.problems_size(), limits::kProblemsPerPlan));
   for (const std::string& problem : status.problems()) {
     FM_RETURN_IF_ERROR(CheckText("plan_status.problems", problem, limits::kReasonBytes));
   }

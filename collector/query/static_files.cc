@@ -73,7 +73,7 @@ absl::Status ServeFolder(const std::string& folder, HttpServer& server) {
                                                        kMaxBytes, " bytes; it can't be a page's folder"));
     }
     auto file = std::make_shared<File>();
-    file->etag = absl::StrCat("\"", Sha256Hex(content).substr(0, 16), "\"");
+    file->etag = absl::StrCat("\"", ShortDigest(content), "\"");
     file->content = std::move(content);
     file->type = ContentType(it->path());
     const HttpHandler handler = [file](const HttpRequest& request) -> absl::StatusOr<HttpResponse> {

@@ -36,6 +36,8 @@ std::string Sha256::FinishHex() {
 
 std::string Sha256Hex(std::string_view bytes) { return absl::BytesToHexString(RawSha256(bytes)); }
 
+std::string ShortDigest(std::string_view bytes) { return Sha256Hex(bytes).substr(0, 16); }
+
 uint64_t StableHash64(std::string_view bytes) {
   const std::string digest = RawSha256(bytes);
   uint64_t h = 0;

@@ -1,7 +1,5 @@
 #include "common/daemon/suite_file.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -92,9 +90,7 @@ void AddBenchmarks(YamlValue& origin, std::vector<BenchmarkConfig> more, std::ve
 }
 
 bool Suite::Selects(const std::string& node, const Labels& labels) const {
-  const auto matches = [&](const std::string& pattern) {
-    return fnmatch(pattern.c_str(), node.c_str(), FNM_NOESCAPE) == 0;
-  };
+  const auto matches = [&](const std::string& pattern) { return MatchesGlob(pattern, node); };
   return HasLabels(labels, node_labels) &&
          (node_names.empty() || std::any_of(node_names.begin(), node_names.end(), matches));
 }

@@ -1,5 +1,7 @@
 #include "common/model/labels.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -117,6 +119,10 @@ absl::Status CheckNodeLabels(const Labels& labels) {
     FM_RETURN_IF_ERROR(CheckText(absl::StrCat("value of label ", name), value, limits::kLabelValueBytes));
   }
   return absl::OkStatus();
+}
+
+bool MatchesGlob(const std::string& pattern, const std::string& text) {
+  return fnmatch(pattern.c_str(), text.c_str(), FNM_NOESCAPE) == 0;
 }
 
 bool IsValidUtf8(std::string_view text) {

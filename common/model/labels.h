@@ -39,6 +39,9 @@ bool HasLabels(const Map& labels, const Wanted& wanted) {
   return true;
 }
 
+// Whether `text` matches `pattern`, in which '*' stands for any run of characters and '?' for any one.
+bool MatchesGlob(const std::string& pattern, const std::string& text);
+
 bool IsValidUtf8(std::string_view text);
 
 // `text` with each ill-formed byte replaced by U+FFFD and NUL dropped. `*repaired` tells whether anything

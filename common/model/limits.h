@@ -26,6 +26,7 @@ inline constexpr size_t kFactNameBytes = 128;
 inline constexpr size_t kFactValueBytes = 1024;
 inline constexpr size_t kPluginsPerNode = 1000;
 inline constexpr size_t kBenchmarksPerNode = 1000;
+inline constexpr int kProblemsPerPlan = 20;  // that a node tells of a plan which it refuses
 inline constexpr size_t kEventTextBytes = 4096;
 inline constexpr size_t kRecordBytes = 1024 * 1024;       // one serialised Record
 inline constexpr size_t kBatchBytes = 2 * 1024 * 1024;    // one RecordBatch; above the largest record

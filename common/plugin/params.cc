@@ -21,7 +21,6 @@ namespace {
 using google::protobuf::Value;
 
 constexpr double kMaxExactWhole = 9007199254740992.0;  // 2^53
-constexpr size_t kDigestDigits = 16;
 
 absl::Status MustBe(const char* right, const Value& value) {
   std::string text = CanonicalJson(value);
@@ -185,7 +184,7 @@ absl::StatusOr<ResolvedParams> ResolveParams(const PluginManifest& manifest, std
     return absl::InvalidArgumentError(
         absl::StrCat("parameters take more than ", limits::kParamsJsonBytes, " bytes"));
   }
-  resolved.digest = Sha256Hex(absl::StrCat(manifest.name, "\n", resolved.json)).substr(0, kDigestDigits);
+  resolved.digest = ShortDigest(absl::StrCat(manifest.name, "\n", resolved.json));
   return resolved;
 }
 

@@ -5,8 +5,8 @@
 #
 #   tests/vm/cgroup_v2_test.sh [--work DIR]      DIR (default: /var/tmp/fleetmark-vm) takes 500 MB
 #
-# Needs root, the release build (fleetmark-agent, fleetmark-launch, fleetmark-collector, fleetmark), and the packages
-# user-mode-linux and mmdebstrap. Not part of tests/run.sh: few machines have these.
+# Needs root, the release build (the programs listed below), and the packages user-mode-linux and mmdebstrap.
+# Not part of tests/run.sh: few machines have these.
 #
 # Exit status: 0 all is well, 1 a check failed (the guest's output is in DIR/out), 2 wrong arguments or no such tools.
 set -euo pipefail
@@ -34,7 +34,8 @@ for tool in linux.uml mmdebstrap; do
   command -v "$tool" >/dev/null || fail "there is no $tool: apt-get install user-mode-linux mmdebstrap" 2
 done
 [[ $(id -u) == 0 ]] || fail "needs root" 2
-programs=("$bin/fleetmark-agent" "$bin/fleetmark-launch" "$bin/fleetmark-collector" "$bin/fleetmark")
+programs=("$bin/fleetmark-agent" "$bin/fleetmark-gpu-probe" "$bin/fleetmark-launch" "$bin/fleetmark-collector"
+  "$bin/fleetmark")
 for program in "${programs[@]}"; do
   [[ -x $program ]] || fail "$program is not built" 2
 done

@@ -29,17 +29,6 @@ ReferenceRules Compiled(std::vector<ReferenceRule> rules) {
   return *std::move(compiled);
 }
 
-TEST(MatchesGlob, StarIsAnyRun) {
-  EXPECT_TRUE(MatchesGlob("gpu*", "gpu01"));
-  EXPECT_TRUE(MatchesGlob("*", ""));
-  EXPECT_TRUE(MatchesGlob("a*b*c", "axxbbyc"));
-  EXPECT_TRUE(MatchesGlob("a*b", "ab.b"));
-  EXPECT_TRUE(MatchesGlob("gpu01", "gpu01"));
-  EXPECT_FALSE(MatchesGlob("gpu01", "gpu011"));
-  EXPECT_FALSE(MatchesGlob("a*b", "abc"));
-  EXPECT_FALSE(MatchesGlob("", "x"));
-}
-
 TEST(ReferenceRules, TheFirstMatchCounts) {
   ReferenceRule special = Rule(90, -0.1, "GB/s");
   special.node = "gpu*";

@@ -67,5 +67,18 @@ TEST(Labels, NodeLabelsAreBounded) {
   EXPECT_FALSE(CheckNodeLabels(many).ok());
 }
 
+TEST(MatchesGlob, StarIsAnyRunAndQuestionMarkAnyOne) {
+  EXPECT_TRUE(MatchesGlob("gpu*", "gpu01"));
+  EXPECT_TRUE(MatchesGlob("*", ""));
+  EXPECT_TRUE(MatchesGlob("a*b*c", "axxbbyc"));
+  EXPECT_TRUE(MatchesGlob("a*b", "ab.b"));
+  EXPECT_TRUE(MatchesGlob("gpu01", "gpu01"));
+  EXPECT_FALSE(MatchesGlob("gpu01", "gpu011"));
+  EXPECT_FALSE(MatchesGlob("a*b", "abc"));
+  EXPECT_FALSE(MatchesGlob("", "x"));
+  EXPECT_TRUE(MatchesGlob("gpu?1", "gpu01"));
+  EXPECT_FALSE(MatchesGlob("gpu?", "gpu"));
+}
+
 }  // namespace
 }  // namespace fleetmark
