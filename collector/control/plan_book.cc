@@ -82,6 +82,7 @@ void PlanBook::Replace(std::vector<Suite> suites) {
   std::vector<std::pair<std::shared_ptr<const Send>, v1::CollectorMessage>> messages;
   {
     MutexLock lock(mu_);
+    if (suites_.empty() && suites.empty()) return;  // what the nodes have is another collector's
     suites_ = std::move(suites);
     for (auto& [id, session] : sessions_) {
       v1::Plan plan = Make(session.node, session.labels);

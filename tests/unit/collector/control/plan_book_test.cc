@@ -87,6 +87,8 @@ TEST_F(PlanBookTest, WithoutSuitesAgentsKeepWhatTheyHave) {
   PlanBook none({});
   none.Connected(1, "n1", gpu_, "something", Take());
   EXPECT_THAT(sent_, IsEmpty());
+  none.Replace({});
+  EXPECT_THAT(sent_, IsEmpty()) << "nor at a reload";
 }
 
 TEST_F(PlanBookTest, AReloadSendsToTheNodesWhosePlanChanges) {
