@@ -259,7 +259,8 @@ absl::StatusOr<uint64_t> Spool::Append(v1::Record record, Kind kind) {
     return DropTooMany(keep, state);
   };
   absl::Status status = Change(append);
-  if (absl::IsDataLoss(status)) status = Change(append);  // into the new database
+  // Into the new database, if one could be made.
+  if (absl::IsDataLoss(status) && database_ != nullptr) status = Change(append);
   if (!status.ok()) return status;
   return sequence;
 }
