@@ -2,7 +2,9 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <utility>
@@ -61,6 +63,34 @@ void RemoveEarlierDamagedFiles(const std::string& folder) {
     if (absl::StartsWith(entry->d_name, "spool.db.corrupt-")) unlinkat(dirfd(dir), entry->d_name, 0);
   }
   closedir(dir);
+}
+
+// The database goes first, for certain: without its write-ahead log it could pass for sound and be an older
+// state, whose numbers would be given out again. The log goes along, as it must not be applied to the next
+// one.
+absl::Status MoveAside(const std::string& folder, const std::string& path, const std::string& aside) {
+  if (rename(path.c_str(), aside.c_str()) != 0) return ErrnoStatus(errno, absl::StrCat("rename ", path));
+  const UniqueFd dir(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!dir.valid() || fsync(dir.get()) != 0) return ErrnoStatus(errno, absl::StrCat("sync ", folder));
+  for (const char* suffix : {"-wal", "-journal"}) {
+    if (rename(absl::StrCat(path, suffix).c_str(), absl::StrCat(aside, suffix).c_str()) != 0 &&
+        errno != ENOENT) {
+      return ErrnoStatus(errno, absl::StrCat("rename ", path, suffix));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// A database that is empty while its write-ahead log is not has lost what it held: SQLite would begin
+// a new one without a word.
+absl::Status CheckNotEmptied(const std::string& path) {
+  struct stat database {};
+  struct stat log {};
+  const bool empty = stat(path.c_str(), &database) == 0 && database.st_size == 0;
+  if (empty && stat(absl::StrCat(path, "-wal").c_str(), &log) == 0 && log.st_size > 0) {
+    return absl::DataLossError(absl::StrCat(path, " is empty, and its write-ahead log is not"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CreateTables(Database& database) {
@@ -124,12 +154,12 @@ absl::Status Spool::Replace(const absl::Status& damage) {
   database_.reset();
   RemoveEarlierDamagedFiles(options_.folder);
   const std::string aside = absl::StrCat(path_, ".corrupt-", absl::ToUnixSeconds(clock_.Now()));
-  if (rename(path_.c_str(), aside.c_str()) != 0) return ErrnoStatus(errno, absl::StrCat("rename ", path_));
-  // A write-ahead log without its database must not be applied to the next one.
-  unlink(absl::StrCat(path_, "-wal").c_str());
-  unlink(absl::StrCat(path_, "-journal").c_str());
+  FM_RETURN_IF_ERROR(MoveAside(options_.folder, path_, aside));
   ++damaged_files_;
-  FM_RETURN_IF_ERROR(OpenDatabase());
+  const absl::Status opened = OpenDatabase();
+  // One without its tables, as on a full disk, must not stay open as if it were the spool.
+  if (!opened.ok()) database_.reset();
+  FM_RETURN_IF_ERROR(opened);
   return Change([&](State& state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     v1::Record record;
     *record.mutable_event() = NewEvent(clock_.Now(), options_.node, v1::Event::KIND_NOTE,
@@ -140,6 +170,7 @@ absl::Status Spool::Replace(const absl::Status& damage) {
 }
 
 absl::Status Spool::OpenDatabase() {
+  FM_RETURN_IF_ERROR(CheckNotEmptied(path_));
   FM_ASSIGN_OR_RETURN(database_, Database::Open(path_));
   int64_t format = 0;
   FM_RETURN_IF_ERROR(database_->Run("PRAGMA user_version", {}, [&](const Database::Row& row) {
@@ -155,7 +186,10 @@ absl::Status Spool::OpenDatabase() {
   } else if (format == 1) {
     FM_RETURN_IF_ERROR(UpgradeFromFormat1(*database_));
   }
-  return LoadState();
+  const absl::Status loaded = LoadState();
+  // Our own statements fit our own tables.
+  if (absl::IsInternal(loaded)) return absl::DataLossError(Message(loaded));
+  return loaded;
 }
 
 absl::Status Spool::LoadState() {
@@ -225,7 +259,8 @@ absl::StatusOr<uint64_t> Spool::Append(v1::Record record, Kind kind) {
     return DropTooMany(keep, state);
   };
   absl::Status status = Change(append);
-  if (absl::IsDataLoss(status)) status = Change(append);  // into the new database
+  // Into the new database, if one could be made.
+  if (absl::IsDataLoss(status) && database_ != nullptr) status = Change(append);
   if (!status.ok()) return status;
   return sequence;
 }

@@ -9,8 +9,9 @@
 // is counted durably, and a KIND_RECORDS_DROPPED event says how many. Drops that follow one another before
 // that event is read share it, so the events' numbers add up to the count.
 //
-// Damage: a file that is no sound database is moved aside to spool.db.corrupt-TIME (the newest is kept), a
-// new epoch begins, and an event says so. A single record whose checksum is wrong is dropped and counted.
+// Damage: a file that is no sound database, has not our tables, or is empty beside a write-ahead log that is
+// not, is moved aside with its log to spool.db.corrupt-TIME (the newest is kept), a new epoch begins, and an
+// event says so. A single record whose checksum is wrong is dropped and counted.
 //
 // Thread-safety: all methods, any thread. All but epoch() and stats() block on the disk.
 // Ownership: owns the folder's spool.db*; one process at a time.

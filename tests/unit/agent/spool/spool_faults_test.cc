@@ -1,6 +1,7 @@
 // Disk faults under the spool: a full disk, and the n-th write or sync failing for each n.
 #include <sqlite3.h>
 
+#include <fstream>
 #include <set>
 #include <vector>
 
@@ -73,6 +74,53 @@ TEST_F(SpoolFaultsTest, EachFaultLeavesWhatWasPromised) {
     promised.clear();
   }
   EXPECT_GT(n, 10);
+}
+
+// A damaged file on a full disk, at each operation: the status says which, and there is a sound spool as soon
+// as there is space.
+TEST_F(SpoolFaultsTest, DamageOnAFullDiskHealsByItself) {
+  int refused = 0;
+  for (int n = 1; n < 60; ++n) {
+    SCOPED_TRACE(n);
+    auto spool = Spool::Open(options_, clock_);
+    ASSERT_TRUE(spool.ok()) << spool.status();
+    spool->reset();
+    std::ofstream(options_.folder + "/spool.db", std::ios::trunc) << std::string(20'000, 'j');
+    disk_.FailFrom(n, SQLITE_FULL);
+    spool = Spool::Open(options_, clock_);
+    if (spool.ok()) {
+      const auto sequence = (*spool)->Append(RunRecord("a"), Spool::Kind::kOther);
+      if (!sequence.ok()) {
+        EXPECT_EQ(sequence.status().code(), absl::StatusCode::kResourceExhausted);
+      }
+    } else {
+      EXPECT_EQ(spool.status().code(), absl::StatusCode::kResourceExhausted) << spool.status();
+      ++refused;
+    }
+    disk_.Heal();
+    if (!spool.ok()) spool = Spool::Open(options_, clock_);
+    ASSERT_TRUE(spool.ok()) << spool.status();
+    EXPECT_TRUE((*spool)->Append(RunRecord("b"), Spool::Kind::kOther).ok());
+    EXPECT_EQ(TextsOf(**spool).back(), "b");
+  }
+  EXPECT_GT(refused, 3);
+}
+
+// The file turns out damaged while the agent runs, and the disk is full: it goes on when there is space.
+TEST_F(SpoolFaultsTest, DamageFoundAtWorkOnAFullDiskHealsByItself) {
+  for (int n = 1; n < 40; ++n) {
+    SCOPED_TRACE(n);
+    auto spool = Spool::Open(options_, clock_);
+    ASSERT_TRUE(spool.ok()) << spool.status();
+    disk_.FailFrom(n, SQLITE_CORRUPT);
+    const auto first = (*spool)->Append(RunRecord("a"), Spool::Kind::kOther);
+    disk_.FailFrom(1, SQLITE_FULL);
+    const auto second = (*spool)->Append(RunRecord("a"), Spool::Kind::kOther);
+    EXPECT_FALSE(second.ok());
+    disk_.Heal();
+    EXPECT_TRUE((*spool)->Append(RunRecord("b"), Spool::Kind::kOther).ok()) << first.status();
+    EXPECT_EQ(TextsOf(**spool).back(), "b");
+  }
 }
 
 }  // namespace

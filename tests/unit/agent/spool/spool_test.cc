@@ -273,6 +273,47 @@ TEST_F(SpoolTest, FileThatIsNoDatabaseIsMovedAside) {
   EXPECT_EQ(Append("b"), 2u);
 }
 
+TEST_F(SpoolTest, FileOfZerosIsMovedAside) {
+  for (const size_t size : {size_t{100}, size_t{4096}, size_t{20'000}, size_t{65536}}) {
+    SCOPED_TRACE(size);
+    Open();
+    const std::string epoch = spool_->epoch();
+    Append("a");
+    spool_.reset();
+    std::ofstream(File(), std::ios::trunc) << std::string(size, '\0');
+    Open();
+    EXPECT_NE(spool_->epoch(), epoch);
+    EXPECT_EQ(spool_->stats().damaged_files, 1u);
+    Append("b");
+    EXPECT_EQ(Texts().back(), "b");
+  }
+}
+
+// Its log stays behind when the agent is killed; here by a copy while it is open.
+TEST_F(SpoolTest, EmptiedFileBesideItsLogIsMovedAside) {
+  Open();
+  Append("a");
+  std::filesystem::copy_file(File() + "-wal", folder_.path() + "/kept-wal");
+  spool_.reset();
+  std::filesystem::rename(folder_.path() + "/kept-wal", File() + "-wal");
+  std::filesystem::resize_file(File(), 0);
+  Open();
+  EXPECT_EQ(spool_->stats().damaged_files, 1u);
+  const std::string aside = File() + ".corrupt-" + std::to_string(absl::ToUnixSeconds(clock_.Now()));
+  EXPECT_TRUE(std::filesystem::exists(aside + "-wal"));
+}
+
+TEST_F(SpoolTest, DatabaseOfOtherTablesIsMovedAside) {
+  Open();
+  spool_.reset();
+  sqlite3* handle = nullptr;
+  ASSERT_EQ(sqlite3_open(File().c_str(), &handle), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(handle, "DROP TABLE state", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(handle);
+  Open();
+  EXPECT_EQ(spool_->stats().damaged_files, 1u);
+}
+
 TEST_F(SpoolTest, OnlyTheNewestDamagedFileIsKept) {
   for (int i = 0; i < 3; ++i) {
     Open();
