@@ -2,7 +2,7 @@
 // cursors. The only file of the project that includes RocksDB is database.cc.
 //
 // Thread-safety: Database: all methods, any thread. WriteSet, Cursor: one thread at a time.
-// Ownership: cursors and write sets must not outlive their database.
+// Ownership: snapshots, cursors and write sets must not outlive their database.
 // Errors: DataLoss (something on disk can't be read), ResourceExhausted (too little disk space is free),
 // Unavailable (input or output failed; writes are refused from then on), FailedPrecondition (a newer
 // format; another process has it open).
@@ -24,10 +24,12 @@ namespace fleetmark::collector {
 enum class Family {
   kMeta,
   kNodes,
-  kSeries,
-  kSeriesStats,
-  kSeriesIndex,
-  kSamples,
+  kGroups,
+  kGroupStats,
+  kRows,
+  kChunks,
+  kTierDays,
+  kTiers,
   kRuns,
   kRunsByTime,
   kRunIndex,
@@ -37,7 +39,7 @@ enum class Family {
   kEvents,
   kEventsByNode,
   kSenders,
-  kDirty,
+  kDirtyGroups,
   kDetectorState,
 };
 
@@ -48,12 +50,27 @@ class WriteSet {
   ~WriteSet();
   void Put(Family family, std::string_view key, std::string_view value);
   void Delete(Family family, std::string_view key);
+  // For a key that was put exactly once: the two annihilate each other as soon as they meet.
+  void SingleDelete(Family family, std::string_view key);
   size_t bytes() const;
 
  private:
   friend class Database;
   struct Impl;
   explicit WriteSet(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// The database as it is at one time, for reads that must agree with one another.
+class Snapshot {
+ public:
+  Snapshot(Snapshot&&) noexcept;
+  ~Snapshot();
+
+ private:
+  friend class Database;
+  struct Impl;
+  explicit Snapshot(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 
@@ -93,6 +110,8 @@ class Database {
 
   absl::StatusOr<std::optional<std::string>> Get(Family family, std::string_view key) const;
   Cursor NewCursor(Family family) const;
+  Snapshot NewSnapshot() const;
+  Cursor NewCursor(Family family, const Snapshot& snapshot) const;
 
   WriteSet NewWriteSet() const;
   // All of it, on disk, or nothing. Blocks for the disk.
@@ -102,6 +121,9 @@ class Database {
   absl::Status Health() const;
 
   uint64_t DiskBytes() const;
+
+  // Rewrites everything that is worth rewriting. Blocks for as long as that takes.
+  absl::Status Compact();
 
  private:
   struct Impl;

@@ -56,6 +56,22 @@ struct Page {
   std::string token;
 };
 
+// A condition on one label of series: node, benchmark, metric, unit, plugin, plugin_version, params_digest,
+// or a label of the metric; one that a series does not have is empty. Regular expressions are RE2's and match
+// the whole value.
+struct LabelMatcher {
+  enum class Op { kEqual, kNotEqual, kRegex, kNotRegex };
+  std::string label;
+  Op op = Op::kEqual;
+  std::string value;
+};
+
+struct LatestSample {
+  uint64_t series_id = 0;
+  int64_t time_unix_ns = 0;
+  double value = 0;
+};
+
 struct StoreCounts {
   uint64_t nodes = 0;
   uint64_t series = 0;
@@ -122,6 +138,23 @@ class Store {
   absl::StatusOr<std::vector<v1::Series>> ListSeries(const v1::Selector& selector, const Page& page,
                                                      std::string* next_token) const;
 
+  // The series that all matchers match, ascending. InvalidArgument for a regular expression that RE2 refuses.
+  absl::StatusOr<std::vector<uint64_t>> Select(absl::Span<const LabelMatcher> matchers) const;
+  // Of all series, ascending.
+  std::vector<std::string> LabelNames() const;
+  std::vector<std::string> LabelValues(const std::string& label) const;
+
+  // Each series' newest sample, from memory; series that are not known or have none are left out.
+  std::vector<LatestSample> Latest(absl::Span<const uint64_t> series_ids) const;
+
+  // Times and values of [from, to) of many series, each ascending in time, in the order of `series_ids`, all
+  // as of one moment. The cheapest way to read much. Until `visit` returns false; series that are not known
+  // are left out.
+  absl::Status ScanValues(absl::Span<const uint64_t> series_ids, int64_t from_unix_ns, int64_t to_unix_ns,
+                          absl::FunctionRef<bool(uint64_t series_id, absl::Span<const int64_t> times_unix_ns,
+                                                 absl::Span<const double> values)>
+                              visit) const;
+
   // Samples in time order of [from, to), until `visit` returns false.
   absl::Status ScanSamples(uint64_t series_id, int64_t from_unix_ns, int64_t to_unix_ns,
                            absl::FunctionRef<bool(const v1::Sample&)> visit) const;
@@ -142,6 +175,11 @@ class Store {
 
   // OK while writes are taken; else why not.
   absl::Status Health() const;
+
+  // --- care ------------------------------------------------------------------------------------------
+
+  // Packs all rows into chunks and compacts the database. Blocks writers for the first, not the second.
+  absl::Status Compact();
 
  private:
   struct Impl;
