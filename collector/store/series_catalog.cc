@@ -151,6 +151,7 @@ std::optional<SeriesPlace> SeriesCatalog::FindSeries(uint64_t series_id) const {
 }
 
 void SeriesCatalog::Publish(Group group) {
+  if (group.columns.empty()) return Remove(group.id);
   auto now = std::make_shared<const Group>(std::move(group));
   MutexLock lock(mu_);
   GroupPtr& place = groups_[now->id];

@@ -72,7 +72,8 @@ class SeriesCatalog {
   GroupPtr Get(uint32_t group) const;
   std::optional<SeriesPlace> FindSeries(uint64_t series_id) const;
 
-  // Puts the group in the place of the one with its id. Columns may have come and gone.
+  // Puts the group in the place of the one with its id. Columns may have come and gone; a group without any
+  // is not there.
   void Publish(Group group);
   void Remove(uint32_t group);
 

@@ -262,10 +262,9 @@ void GroupWriter::PublishLengths() const {
   }
 }
 
-// A group that is new but got no series, as there are too many, is not kept.
 void GroupWriter::Publish() {
   for (auto& [text, staged] : staged_) {
-    if (!staged->group.columns.empty()) catalog_.Publish(std::move(staged->group));
+    catalog_.Publish(std::move(staged->group));
   }
   staged_.clear();
 }
