@@ -1,4 +1,6 @@
 // fleetmark-collector: takes the results of all agents in, stores them, finds what got slower, shows it.
+#include <malloc.h>
+
 #include <cstdio>
 
 #include "collector/collector.h"
@@ -22,6 +24,10 @@ int main(int argc, char** argv) {
     ParseLogLevel(flags.log_level, &config->log.level).IgnoreError();  // checked above
   InitLog(config->log);
   BlockDaemonSignals();
+  // Batches of records come and go by the megabyte: given back to the kernel each time, they cost a seventh of
+  // ingest's CPU in page faults.
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 128 << 20);
 
   Collector collector(*config);
   if (const absl::Status status = collector.OpenStore(); !status.ok()) return Fail(status, kExitData);

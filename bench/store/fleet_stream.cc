@@ -20,7 +20,9 @@
 namespace fleetmark::bench {
 namespace {
 
+// As when a fleet reports its runs, and as when agents come back with what they kept.
 constexpr int kNodesAtOnce = 500;
+constexpr int kNodesAtOnceInBulk = 16;
 constexpr int kWindow = 4;  // messages of a stream that are not acknowledged yet
 
 [[noreturn]] void Die(const std::string& what) {
@@ -116,7 +118,8 @@ void SendNodes(const LoadOptions& o, v1::AgentService::Stub* stub, int first, in
 
 void SendFleetmark(const LoadOptions& o) {
   std::vector<std::thread> threads;
-  const int nodes_each = std::max(1, kNodesAtOnce / o.connections);
+  const bool bulk = o.samples_per_request > o.metrics;
+  const int nodes_each = std::max(1, (bulk ? kNodesAtOnceInBulk : kNodesAtOnce) / o.connections);
   for (int thread = 0; thread < o.connections; ++thread) {
     threads.emplace_back([&o, thread, nodes_each] {
       grpc::ChannelArguments arguments;

@@ -4,6 +4,8 @@
 //   compact        packs everything and compacts
 //   query NODES    times the reads that a dashboard makes, over that many nodes of the load's
 //   quit
+#include <malloc.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -142,6 +144,9 @@ std::string Execute(const std::string& command, Store* store) {
 }
 
 int Main(const std::string& folder, const std::string& port) {
+  // As the collector's main does.
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 128 << 20);
   Store::Options options;
   options.folder = folder;
   const MonoTime began = RealClock().Mono();

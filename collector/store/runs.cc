@@ -95,14 +95,12 @@ absl::StatusOr<bool> HasRun(const Database& db, const UlidBytes& id) {
   return value.has_value();
 }
 
-void PutRun(const std::string& node, const UlidBytes& id, v1::Run run, bool metrics_apart, WriteSet* writes,
-            Counters* counters) {
+void PutRun(const std::string& node, const UlidBytes& id, const v1::Run& run, bool metrics_apart,
+            WriteSet* writes, Counters* counters) {
   const int64_t time = RunUnixNs(run, id);
   if (!run.log_tail().empty()) {
     writes->Put(Family::kRunLogs, UlidKey(id), EncodeBytes(run.log_tail()));
-    run.clear_log_tail();
   }
-  if (metrics_apart) run.clear_metrics();
   writes->Put(Family::kRuns, EncodeNodeTimeKey(node, {time, id}), EncodeRun(run, metrics_apart));
   writes->Put(Family::kRunsByTime, EncodeTimeKey({time, id}),
               EncodeRunSummary({run.outcome(), node, run.benchmark()}));

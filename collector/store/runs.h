@@ -22,10 +22,9 @@ namespace fleetmark::collector {
 int64_t RunUnixNs(const v1::Run& run, const UlidBytes& id);
 
 absl::StatusOr<bool> HasRun(const Database& db, const UlidBytes& id);
-// Takes the log out of `run` to store it apart. With `metrics_apart` also the metrics, which lie in the
-// series.
-void PutRun(const std::string& node, const UlidBytes& id, v1::Run run, bool metrics_apart, WriteSet* writes,
-            Counters* counters);
+// The log is stored apart. With `metrics_apart` the metrics lie in the series.
+void PutRun(const std::string& node, const UlidBytes& id, const v1::Run& run, bool metrics_apart,
+            WriteSet* writes, Counters* counters);
 
 // A run whose samples are gone, as they are kept for a shorter time, comes without metrics.
 absl::StatusOr<v1::NodeRun> ReadRun(const Database& db, const SeriesCatalog& catalog,

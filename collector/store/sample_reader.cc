@@ -179,10 +179,7 @@ absl::Status SampleReader::ReadRuns(const Group& group, const ChunkPlace& place)
     FM_RETURN_IF_ERROR(others_.status());
     return absl::DataLossError("a chunk's runs are missing");
   }
-  FM_RETURN_IF_ERROR(DecodeFixed(others_.value(), &chunk_.runs, sizeof(UlidBytes)));
-  if (chunk_.runs.size() != chunk_.times.size() * sizeof(UlidBytes)) {
-    return absl::DataLossError("a chunk's columns differ in length");
-  }
+  FM_RETURN_IF_ERROR(DecodeRunIds(others_.value(), chunk_.times, &chunk_.runs));
   chunk_.has_runs = true;
   return absl::OkStatus();
 }

@@ -55,7 +55,7 @@ class ChunkWriter {
       runs.emplace_back(row.key.run.data(), row.key.run.size());
     }
     Put(ColumnKind::kTimes, 0, EncodeTimes(times));
-    Put(ColumnKind::kRuns, 0, EncodeFixed(runs, sizeof(UlidBytes)));
+    Put(ColumnKind::kRuns, 0, EncodeRunIds(runs, times));
     WriteCells(rows);
     group_->longest_chunk_ns = std::max(group_->longest_chunk_ns, times.back() - times.front());
     group_->sealed_until_unix_ns = std::max(group_->sealed_until_unix_ns, times.back());

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "collector/store/chunk_codec/bit_stream.h"
 #include "common/base/status.h"
 
 namespace fleetmark::collector {
@@ -47,10 +48,43 @@ absl::Status DecodeMessage(std::string_view value, google::protobuf::MessageLite
   return absl::OkStatus();
 }
 
+// Fields are dropped from the bytes: a copy of the message without them would cost more than all the rest,
+// and unknown fields stay.
 std::string EncodeRun(const v1::Run& run, bool metrics_apart) {
+  std::string whole;
+  run.AppendToString(&whole);
   std::string value = Versioned();
   value.push_back(metrics_apart ? 1 : 0);
-  run.AppendToString(&value);
+  std::string_view rest = whole;
+  while (!rest.empty()) {
+    const std::string_view field = rest;
+    uint64_t tag = 0;
+    uint64_t size = 0;
+    bool ok = TakeVarint(&rest, &tag);
+    switch (ok ? tag & 7 : 0) {
+      case 0:
+        ok = ok && TakeVarint(&rest, &size);
+        size = 0;
+        break;
+      case 1:
+        size = 8;
+        break;
+      case 2:
+        ok = TakeVarint(&rest, &size);
+        break;
+      case 5:
+        size = 4;
+        break;
+      default:
+        ok = false;
+    }
+    if (!ok || size > rest.size()) return value.append(field);  // groups, which no field of a run is
+    rest.remove_prefix(size);
+    const uint64_t number = tag >> 3;
+    if (number == v1::Run::kLogTailFieldNumber) continue;
+    if (metrics_apart && number == v1::Run::kMetricsFieldNumber) continue;
+    value.append(field.substr(0, field.size() - rest.size()));
+  }
   return value;
 }
 

@@ -23,7 +23,7 @@ namespace fleetmark::collector {
 std::string EncodeMessage(const google::protobuf::MessageLite& message);
 absl::Status DecodeMessage(std::string_view value, google::protobuf::MessageLite* message);
 
-// runs: the message, which may lack the metrics, as they lie in the series.
+// runs: the message without its log, and without its metrics where they lie in the series.
 std::string EncodeRun(const v1::Run& run, bool metrics_apart);
 absl::Status DecodeRun(std::string_view value, v1::Run* run, bool* metrics_apart);
 

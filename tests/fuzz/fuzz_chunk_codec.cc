@@ -36,8 +36,10 @@ void ReadColumn(const std::string& column) {
     std::vector<int64_t> again;
     Require(DecodeTimes(EncodeTimes(times), &again).ok() && again == times);
   }
-  std::string bytes;
-  (void)DecodeFixed(column, &bytes, 16).ok();
+  std::string ids;
+  for (const size_t rows : {size_t{1}, size_t{2}, times.size()}) {
+    (void)DecodeRunIds(column, std::vector<int64_t>(rows, 1'790'000'000'000'000'000), &ids).ok();
+  }
 }
 
 }  // namespace

@@ -16,7 +16,17 @@ namespace {
 constexpr char kVersion = 1;
 constexpr size_t kChecksumBytes = 4;
 
-enum Kind : char { kTimes = 1, kValues = 2, kSparseValues = 3, kFixed = 4 };
+enum Kind : char { kTimes = 1, kValues = 2, kSparseValues = 3, kRunIds = 4 };
+
+constexpr size_t kMillisecondBytes = 6;
+constexpr size_t kRandomBytes = kRunIdBytes - kMillisecondBytes;
+constexpr int64_t kNsPerMs = 1'000'000;
+
+int64_t ReadMilliseconds(std::string_view id) {
+  int64_t ms = 0;
+  for (size_t i = 0; i < kMillisecondBytes; ++i) ms = ms << 8 | static_cast<unsigned char>(id[i]);
+  return ms;
+}
 
 // Agents' clocks tick in nanoseconds, other tools' in milliseconds or seconds.
 constexpr std::array<int64_t, 4> kTicks = {1, 1'000, 1'000'000, 1'000'000'000};
@@ -142,20 +152,38 @@ absl::Status DecodeValues(std::string_view column, ValueColumn* out) {
   return rest->empty() ? absl::OkStatus() : Malformed();
 }
 
-std::string EncodeFixed(absl::Span<const std::string_view> items, size_t bytes_each) {
-  std::string column = Begin(kFixed, items.size());
-  column.reserve(column.size() + items.size() * bytes_each + kChecksumBytes);
-  for (const std::string_view item : items) column.append(item.substr(0, bytes_each));
+std::string EncodeRunIds(absl::Span<const std::string_view> ids, absl::Span<const int64_t> times) {
+  std::string column = Begin(kRunIds, ids.size());
+  std::vector<int64_t> milliseconds;
+  milliseconds.reserve(ids.size());
+  for (size_t i = 0; i < ids.size(); ++i) {
+    milliseconds.push_back(ReadMilliseconds(ids[i]) - times[i] / kNsPerMs);
+  }
+  EncodeIntegers(milliseconds, &column);
+  for (const std::string_view id : ids) column.append(id.substr(kMillisecondBytes, kRandomBytes));
   return Sealed(std::move(column));
 }
 
-absl::Status DecodeFixed(std::string_view column, std::string* bytes, size_t bytes_each) {
+absl::Status DecodeRunIds(std::string_view column, absl::Span<const int64_t> times, std::string* ids) {
   Kind kind{};
   size_t rows = 0;
-  const absl::StatusOr<std::string_view> rest = Open(column, &kind, &rows);
+  absl::StatusOr<std::string_view> rest = Open(column, &kind, &rows);
   if (!rest.ok()) return rest.status();
-  if (kind != kFixed || rest->size() != rows * bytes_each) return Malformed();
-  bytes->assign(*rest);
+  if (kind != kRunIds || rows != times.size()) return Malformed();
+  std::vector<int64_t> milliseconds(rows);
+  const absl::Status status = DecodeIntegers(&*rest, absl::MakeSpan(milliseconds));
+  if (!status.ok()) return status;
+  if (rest->size() != rows * kRandomBytes) return Malformed();
+  ids->clear();
+  ids->reserve(rows * kRunIdBytes);
+  for (size_t i = 0; i < rows; ++i) {
+    const uint64_t ms = static_cast<uint64_t>(milliseconds[i]) + static_cast<uint64_t>(times[i] / kNsPerMs);
+    if (ms >> (8 * kMillisecondBytes) != 0) return Malformed();
+    for (size_t byte = kMillisecondBytes; byte > 0; --byte) {
+      ids->push_back(static_cast<char>(ms >> (8 * (byte - 1))));
+    }
+    ids->append(rest->substr(i * kRandomBytes, kRandomBytes));
+  }
   return absl::OkStatus();
 }
 

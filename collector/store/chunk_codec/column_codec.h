@@ -33,9 +33,10 @@ struct ValueColumn {
 std::string EncodeValues(const ValueColumn& column);
 absl::Status DecodeValues(std::string_view column, ValueColumn* out);
 
-// Any bytes, each of the same length.
-std::string EncodeFixed(absl::Span<const std::string_view> items, size_t bytes_each);
-absl::Status DecodeFixed(std::string_view column, std::string* bytes, size_t bytes_each);
+// The runs' ULIDs, 16 bytes each. Their milliseconds are told from the rows' times; the rest is random.
+inline constexpr size_t kRunIdBytes = 16;
+std::string EncodeRunIds(absl::Span<const std::string_view> ids, absl::Span<const int64_t> times);
+absl::Status DecodeRunIds(std::string_view column, absl::Span<const int64_t> times, std::string* ids);
 
 }  // namespace fleetmark::collector
 

@@ -190,11 +190,24 @@ TEST(ChunkCodec, AColumnIsReadOnlyAsWhatItIs) {
   ValueColumn values;
   EXPECT_EQ(DecodeTimes(Encoded({1, 2}), &times).code(), absl::StatusCode::kDataLoss);
   EXPECT_EQ(DecodeValues(EncodeTimes({1, 2}), &values).code(), absl::StatusCode::kDataLoss);
-  std::string bytes;
-  const std::string fixed = EncodeFixed({"abcd", "efgh"}, 4);
-  ASSERT_TRUE(DecodeFixed(fixed, &bytes, 4).ok());
-  EXPECT_EQ(bytes, "abcdefgh");
-  EXPECT_EQ(DecodeFixed(fixed, &bytes, 8).code(), absl::StatusCode::kDataLoss);
+}
+
+TEST(ChunkCodec, RunIdsComeBackWhateverTheirTimes) {
+  std::mt19937_64 rng(16);
+  std::vector<std::string> ids;
+  std::vector<int64_t> times;
+  for (int i = 0; i < 200; ++i) {
+    std::string& id = ids.emplace_back();
+    for (int byte = 0; byte < 16; ++byte) id.push_back(static_cast<char>(rng()));
+    times.push_back(static_cast<int64_t>(rng()));
+  }
+  const std::vector<std::string_view> views(ids.begin(), ids.end());
+  const std::string column = EncodeRunIds(views, times);
+  std::string decoded;
+  ASSERT_TRUE(DecodeRunIds(column, times, &decoded).ok());
+  for (size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(decoded.substr(16 * i, 16), ids[i]);
+  times.pop_back();
+  EXPECT_EQ(DecodeRunIds(column, times, &decoded).code(), absl::StatusCode::kDataLoss);
 }
 
 TEST(ChunkCodec, EachNormalCodeIsAWholePrefixCode) {
