@@ -24,8 +24,8 @@ int main(int argc, char** argv) {
     ParseLogLevel(flags.log_level, &config->log.level).IgnoreError();  // checked above
   InitLog(config->log);
   BlockDaemonSignals();
-  // Batches of records come and go by the megabyte: given back to the kernel each time, they cost a seventh of
-  // ingest's CPU in page faults.
+  // Batches of records come and go by the megabyte: given back to the kernel each time, they cost a seventh
+  // of ingest's CPU in page faults.
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 128 << 20);
 

@@ -16,7 +16,6 @@ in its process, the peers' over HTTP with their JSON.
 import argparse
 import http.client
 import json
-import math
 import os
 import pathlib
 import shutil
@@ -65,7 +64,6 @@ class Server:
     def __init__(self, name, bin_dir, folder):
         self.name, self.folder, self.port = name, folder, PORTS[name]
         self.log = open(folder + ".log", "w")
-        data = ["--", folder]
         if name == "fleetmark":
             command = [f"{bin_dir}/store_server", folder, str(self.port)]
         elif name == "victoria-metrics":
@@ -80,7 +78,6 @@ class Server:
                        f"--web.listen-address=127.0.0.1:{self.port}", "--web.enable-remote-write-receiver",
                        "--storage.tsdb.retention.time=10y", "--query.lookback-delta=20m",
                        "--query.max-samples=200000000", "--query.timeout=5m"]
-        del data
         pipe = subprocess.PIPE if name == "fleetmark" else subprocess.DEVNULL
         self.process = subprocess.Popen(command, stdin=pipe, stderr=self.log, text=True,
                                         stdout=pipe if name == "fleetmark" else self.log)
@@ -198,18 +195,9 @@ def measure(name, options, folder):
                 server.compact()
                 result["queries"] = time_queries(server, options, options.history + options.steps - 1)
             result["peak_mb_with_queries"] = memory_mb(server.pid, "VmHWM")
-        if name == "fleetmark" and way == "bulk":
-            result["by_part"] = {}
         server.stop()
         shutil.rmtree(where, ignore_errors=True)
     return result
-
-
-def entropy_bits(options):
-    """Of the noise, per value, in the load's own mixture: that of a normal variable of the series' deviation,
-    rounded to the decimals printed; a full double keeps 53 significant bits."""
-    del options
-    return None
 
 
 def figure(result, path):

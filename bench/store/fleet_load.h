@@ -2,6 +2,8 @@
 // the same samples. Twenty metrics as benchmarks print them: eight with two decimals, four full doubles (a
 // count over a time), four integers, three with three decimals, one of four significant digits; means from
 // 100 to 10^12, noise of 1 to 2 %, a node's own offset of about 1 %, a run every 15 minutes.
+//
+// Thread-safety: functions without state.
 #ifndef FLEETMARK_BENCH_STORE_FLEET_LOAD_H_
 #define FLEETMARK_BENCH_STORE_FLEET_LOAD_H_
 
