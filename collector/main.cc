@@ -5,6 +5,7 @@
 
 #include "collector/collector.h"
 #include "collector/config.h"
+#include "collector/store_commands.h"
 #include "common/base/status.h"
 #include "common/daemon/program.h"
 #include "common/obs/log.h"
@@ -16,6 +17,7 @@ int main(int argc, char** argv) {
                                              "/etc/fleetmark/collector.yaml");
   auto config = collector::LoadCollectorConfig(flags.config);
   if (!config.ok()) return Fail(config.status(), kExitConfig);
+  if (!flags.arguments.empty()) return collector::RunStoreCommand(flags.arguments, *config);
   if (flags.check_config) {
     printf("%s is good\n", flags.config.c_str());
     return kExitOk;

@@ -66,8 +66,15 @@ absl::Status CommitBuilder::AddRun(const std::string& node, const v1::Run& run) 
     ++result_.duplicates;
     return absl::OkStatus();
   }
+  const int64_t time = RunUnixNs(run, *id);
+  if (time < oldest_.run_unix_ns) {
+    ++result_.too_old;
+    return absl::OkStatus();
+  }
   bool metrics_apart = false;
-  if (run.outcome() == v1::OUTCOME_OK) {
+  if (run.outcome() == v1::OUTCOME_OK && time < oldest_.sample_unix_ns) {
+    result_.samples_too_old += static_cast<uint64_t>(run.metrics().size());
+  } else if (run.outcome() == v1::OUTCOME_OK) {
     FM_ASSIGN_OR_RETURN(metrics_apart, AddSamples(node, *id, run));
   }
   PutRun(node, *id, run, metrics_apart, &writes_, counters_);

@@ -22,9 +22,17 @@ namespace fleetmark::collector {
 
 class CommitBuilder {
  public:
+  // What is older is not stored.
+  struct Oldest {
+    int64_t run_unix_ns = INT64_MIN;
+    int64_t sample_unix_ns = INT64_MIN;
+  };
+
   // `counters` are the totals before; they must outlive the builder.
-  CommitBuilder(const Database& db, SeriesCatalog* catalog, uint64_t max_series, Counters* counters)
+  CommitBuilder(const Database& db, SeriesCatalog* catalog, uint64_t max_series, const Oldest& oldest,
+                Counters* counters)
       : db_(db),
+        oldest_(oldest),
         counters_(counters),
         series_before_(counters->series),
         writes_(db.NewWriteSet()),
@@ -48,6 +56,7 @@ class CommitBuilder {
   absl::StatusOr<uint64_t*> WatermarkOf(const std::string& sender_key);
 
   const Database& db_;
+  const Oldest oldest_;
   Counters* const counters_;
   const uint64_t series_before_;
   WriteSet writes_;

@@ -15,7 +15,9 @@
 #include "rocksdb/cache.h"
 #include "rocksdb/db.h"
 #include "rocksdb/filter_policy.h"
+#include "rocksdb/sst_file_reader.h"
 #include "rocksdb/table.h"
+#include "rocksdb/utilities/checkpoint.h"
 #include "rocksdb/write_batch.h"
 #include "rocksdb/write_buffer_manager.h"
 
@@ -172,6 +174,16 @@ absl::Status OpenError(const rocksdb::Status& status, const std::string& folder)
   return Annotate(FromRocks(status), absl::StrCat("opening store ", folder));
 }
 
+std::vector<rocksdb::ColumnFamilyDescriptor> AllFamilies(const Database::Options& options,
+                                                         const std::shared_ptr<rocksdb::Cache>& cache) {
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  for (size_t i = 0; i < kFamilyNames.size(); ++i) {
+    families.emplace_back(kFamilyNames[i], FamilyOptions(options, TraitsOf(static_cast<Family>(i)), cache));
+  }
+  families.emplace_back(rocksdb::kDefaultColumnFamilyName, FamilyOptions(options, {}, cache));
+  return families;
+}
+
 }  // namespace
 
 struct Database::Impl {
@@ -253,25 +265,56 @@ Database::Database(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Database::~Database() = default;
 
 absl::StatusOr<std::unique_ptr<Database>> Database::Open(const Options& options) {
-  FM_RETURN_IF_ERROR(Annotate(MakeFolders(options.folder, 0750), "making the store's folder"));
+  if (!options.read_only) {
+    FM_RETURN_IF_ERROR(Annotate(MakeFolders(options.folder, 0750), "making the store's folder"));
+  }
   FM_RETURN_IF_ERROR(CheckFamilies(options.folder));
   auto impl = std::make_unique<Impl>();
   impl->options = options;
-  FM_RETURN_IF_ERROR(impl->CheckSpace(0));  // opening writes too
+  if (!options.read_only) FM_RETURN_IF_ERROR(impl->CheckSpace(0));  // opening writes too
 
   const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(options.cache_bytes);
-  std::vector<rocksdb::ColumnFamilyDescriptor> families;
-  for (size_t i = 0; i < kFamilyNames.size(); ++i) {
-    families.emplace_back(kFamilyNames[i], FamilyOptions(options, TraitsOf(static_cast<Family>(i)), cache));
-  }
-  families.emplace_back(rocksdb::kDefaultColumnFamilyName, FamilyOptions(options, {}, cache));
+  const std::vector<rocksdb::ColumnFamilyDescriptor> families = AllFamilies(options, cache);
   rocksdb::DB* db = nullptr;
+  const rocksdb::DBOptions db_options = DbOptions(options, cache);
   const rocksdb::Status status =
-      rocksdb::DB::Open(DbOptions(options, cache), options.folder, families, &impl->handles, &db);
+      options.read_only
+          ? rocksdb::DB::OpenForReadOnly(db_options, options.folder, families, &impl->handles, &db)
+          : rocksdb::DB::Open(db_options, options.folder, families, &impl->handles, &db);
   if (!status.ok()) return OpenError(status, options.folder);
   impl->db.reset(db);
-  FM_RETURN_IF_ERROR(impl->CheckFormat());
+  if (!options.read_only) FM_RETURN_IF_ERROR(impl->CheckFormat());
   return std::unique_ptr<Database>(new Database(std::move(impl)));
+}
+
+std::vector<Database::FileFault> Database::VerifyFiles(const std::string& folder, uint64_t* files) {
+  std::vector<FileFault> faults;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() != ".sst") continue;
+    ++*files;
+    FileFault fault;
+    fault.path = it->path();
+    rocksdb::SstFileReader reader{rocksdb::Options()};
+    rocksdb::Status status = reader.Open(fault.path);
+    if (status.ok()) {
+      if (const auto properties = reader.GetTableProperties(); properties != nullptr) {
+        fault.family = properties->column_family_name;
+        fault.entries = properties->num_entries;
+      }
+      status = reader.VerifyChecksum();
+    }
+    fault.status = FromRocks(status);
+    if (!fault.status.ok()) faults.push_back(std::move(fault));
+  }
+  return faults;
+}
+
+absl::Status Database::Rebuild(const Options& options) {
+  const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(options.cache_bytes);
+  const rocksdb::Status status =
+      rocksdb::RepairDB(options.folder, DbOptions(options, cache), AllFamilies(options, cache));
+  return status.ok() ? absl::OkStatus() : OpenError(status, options.folder);
 }
 
 absl::StatusOr<std::optional<std::string>> Database::Get(Family family, std::string_view key) const {
@@ -299,6 +342,18 @@ Cursor Database::NewCursor(Family family, const Snapshot& snapshot) const {
   auto impl = std::make_unique<Cursor::Impl>();
   impl->it.reset(impl_->db->NewIterator(options, impl_->Handle(family)));
   return Cursor(std::move(impl));
+}
+
+absl::Status Database::Checkpoint(const std::string& folder) {
+  std::error_code error;
+  if (std::filesystem::exists(folder, error)) {
+    return absl::AlreadyExistsError(absl::StrCat(folder, " exists; a backup needs a folder of its own"));
+  }
+  FM_RETURN_IF_ERROR(impl_->CheckWritable(0));
+  rocksdb::Checkpoint* made = nullptr;
+  FM_RETURN_IF_ERROR(FromRocks(rocksdb::Checkpoint::Create(impl_->db.get(), &made)));
+  const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
+  return Annotate(FromRocks(checkpoint->CreateCheckpoint(folder)), absl::StrCat("backup to ", folder));
 }
 
 absl::Status Database::Compact() {

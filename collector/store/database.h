@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -103,7 +104,22 @@ class Database {
     uint64_t cache_bytes = 64 << 20;
     uint64_t write_buffer_bytes = 32 << 20;
     uint64_t reserve_bytes = 256 << 20;
+    bool read_only =
+        false;  // nothing is written, not even a lock: for checks of a store that no process has open
   };
+
+  // Reads every table file of the folder, whether the store can be opened or not.
+  struct FileFault {
+    std::string path;
+    std::string family;  // empty when the file does not tell it any more
+    uint64_t entries = 0;
+    absl::Status status;
+  };
+  static std::vector<FileFault> VerifyFiles(const std::string& folder, uint64_t* files);
+
+  // Makes a store of what can still be read; `bad_files` must be out of the way already. FailedPrecondition
+  // while a process has it open.
+  static absl::Status Rebuild(const Options& options);
 
   static absl::StatusOr<std::unique_ptr<Database>> Open(const Options& options);
   ~Database();
@@ -121,6 +137,9 @@ class Database {
   absl::Status Health() const;
 
   uint64_t DiskBytes() const;
+
+  // A copy, as of now, in a folder that does not exist yet: AlreadyExists if it does.
+  absl::Status Checkpoint(const std::string& folder);
 
   // Rewrites everything that is worth rewriting. Blocks for as long as that takes.
   absl::Status Compact();

@@ -9,15 +9,13 @@
 #include "collector/store/listing.h"
 #include "collector/store/nodes.h"
 #include "collector/store/sealing.h"
+#include "collector/store/tiers.h"
 #include "common/base/status.h"
 
 namespace fleetmark::collector {
 namespace {
 
 constexpr size_t kMaxColumns = 16'384;  // of a group
-constexpr int64_t kDayNs = int64_t{86'400} * 1'000'000'000;
-
-int64_t DayOf(int64_t time) { return time / kDayNs - (time % kDayNs < 0 ? 1 : 0); }
 
 absl::Status Malformed(const char* family) {
   return absl::DataLossError(absl::StrCat("a key of ", family, " is malformed"));
@@ -178,7 +176,7 @@ Group::Column* GroupWriter::FindOrAddColumn(Staged* staged, const v1::Metric& me
   if (counters->series >= max_series_ || group.next_column >= kMaxColumns) return nullptr;
   Group::Column& column = group.columns.emplace_back();
   column.key = catalog_.Intern(ColumnKeyOf(metric));
-  column.series_id = next_series_++;
+  column.series_id = counters->next_series_id++;
   column.number = group.next_column++;
   column.better = metric.better();
   ++counters->series;

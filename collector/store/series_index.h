@@ -35,11 +35,7 @@ absl::StatusOr<std::vector<v1::Series>> ListSeries(const Database& db, const Ser
 class GroupWriter {
  public:
   GroupWriter(const Database& db, SeriesCatalog* catalog, uint64_t max_series)
-      : db_(db),
-        catalog_(*catalog),
-        max_series_(max_series),
-        next_group_(catalog->next_group()),
-        next_series_(catalog->next_series()) {}
+      : db_(db), catalog_(*catalog), max_series_(max_series), next_group_(catalog->next_group()) {}
 
   struct Added {
     uint64_t samples = 0;
@@ -74,7 +70,6 @@ class GroupWriter {
   SeriesCatalog& catalog_;
   const uint64_t max_series_;
   uint32_t next_group_;
-  uint64_t next_series_;
   absl::flat_hash_map<std::string, std::unique_ptr<Staged>> staged_;  // by group text
   std::vector<uint64_t> touched_;
 };

@@ -10,12 +10,14 @@
 #include "collector/store/events.h"
 #include "collector/store/findings.h"
 #include "collector/store/keys.h"
+#include "collector/store/maintenance.h"
 #include "collector/store/nodes.h"
 #include "collector/store/runs.h"
 #include "collector/store/sample_reader.h"
 #include "collector/store/sealing.h"
 #include "collector/store/series_catalog.h"
 #include "collector/store/series_index.h"
+#include "collector/store/tiers.h"
 #include "collector/store/values.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
@@ -45,6 +47,7 @@ struct Store::Impl {
   // for it.
   Mutex turn;
   SeriesCatalog catalog;  // changed by the writer whose turn it is
+  Cutoffs cutoffs ABSL_GUARDED_BY(turn);
 
   mutable Mutex mu;
   Counters counters ABSL_GUARDED_BY(mu);  // as on disk
@@ -53,6 +56,11 @@ struct Store::Impl {
     MutexLock lock(mu);
     return counters;
   }
+
+  // One bounded step of maintenance; whether there is more to do.
+  absl::StatusOr<bool> Step(MaintenanceResult* total,
+                            absl::FunctionRef<absl::StatusOr<bool>(Maintenance*, WriteSet*, Counters*)> step);
+  absl::Status ApplySizeLimit(int64_t now, Cutoffs* at, MaintenanceResult* result);
 
   // Packs the groups' rows into chunks.
   absl::Status Seal(const std::vector<GroupPtr>& groups) ABSL_EXCLUSIVE_LOCKS_REQUIRED(turn);
@@ -109,7 +117,8 @@ absl::StatusOr<std::unique_ptr<Store>> Store::Open(const Options& options) {
 absl::StatusOr<CommitResult> Store::Commit(absl::Span<const SenderRecords> batch) {
   MutexLock lock(impl_->turn);
   Counters counters = impl_->CurrentCounters();
-  CommitBuilder builder(*impl_->db, &impl_->catalog, impl_->options.max_series, &counters);
+  CommitBuilder builder(*impl_->db, &impl_->catalog, impl_->options.max_series,
+                        {impl_->cutoffs.runs, impl_->cutoffs.raw}, &counters);
   for (const SenderRecords& sender : batch) FM_RETURN_IF_ERROR(builder.Add(sender));
   CommitResult result = builder.Finish();
   builder.PublishLengths();
@@ -299,6 +308,116 @@ absl::StatusOr<StoreCounts> Store::Counts() const {
   counts.disk_bytes = impl_->db->DiskBytes();
   return counts;
 }
+
+absl::StatusOr<std::vector<TierSummary>> Store::ReadTier(uint64_t series_id, Tier tier, int64_t from_unix_ns,
+                                                         int64_t to_unix_ns) const {
+  std::vector<TierSummary> out;
+  const std::optional<SeriesPlace> place = impl_->catalog.FindSeries(series_id);
+  if (!place.has_value()) return out;
+  const auto key_at = [&](int64_t window) {
+    return EncodeTierKey({place->group->id, static_cast<uint8_t>(tier), place->column, window});
+  };
+  const int64_t first = from_unix_ns < INT64_MIN + WindowNs(tier) ? INT64_MIN : WindowOf(tier, from_unix_ns);
+  const std::string end = key_at(to_unix_ns);
+  std::vector<TierSummary> window;
+  Cursor cursor = impl_->db->NewCursor(Family::kTiers);
+  for (cursor.Seek(key_at(first)); cursor.Valid() && cursor.key() < end; cursor.Next()) {
+    FM_RETURN_IF_ERROR(DecodeSummaries(cursor.value(), &window));
+    for (const TierSummary& summary : window) {
+      if (summary.begin_unix_ns >= from_unix_ns && summary.begin_unix_ns < to_unix_ns) out.push_back(summary);
+    }
+  }
+  FM_RETURN_IF_ERROR(cursor.status());
+  return out;
+}
+
+absl::StatusOr<bool> Store::Impl::Step(
+    MaintenanceResult* total,
+    absl::FunctionRef<absl::StatusOr<bool>(Maintenance*, WriteSet*, Counters*)> step) {
+  MutexLock lock(turn);
+  Maintenance maintenance(*db, &catalog);
+  WriteSet writes = db->NewWriteSet();
+  Counters now = CurrentCounters();
+  FM_ASSIGN_OR_RETURN(const bool more, step(&maintenance, &writes, &now));
+  maintenance.PublishLengths();
+  FM_RETURN_IF_ERROR(Write(std::move(writes), now));
+  maintenance.Publish();
+  const MaintenanceResult& did = maintenance.result();
+  total->days_summarised += did.days_summarised;
+  total->chunks_dropped += did.chunks_dropped;
+  total->series_dropped += did.series_dropped;
+  total->runs_dropped += did.runs_dropped;
+  total->events_dropped += did.events_dropped;
+  return more;
+}
+
+// While there is too much, the time for which samples and runs are kept shrinks in proportion; what
+// compaction then frees shows in the next pass.
+absl::Status Store::Impl::ApplySizeLimit(int64_t now, Cutoffs* at, MaintenanceResult* result) {
+  const uint64_t limit = options.retention.max_bytes;
+  const uint64_t bytes = limit == 0 ? 0 : db->DiskBytes();
+  if (limit == 0 || bytes <= limit) return absl::OkStatus();
+  Cursor oldest = db->NewCursor(Family::kRunsByTime);
+  oldest.Seek({});
+  if (!oldest.Valid()) return oldest.status();
+  const std::optional<TimeKey> key = ParseTimeKey(oldest.key());
+  if (!key.has_value()) return absl::DataLossError("a key of runs_by_time is malformed");
+  const double share = 0.95 * static_cast<double>(limit) / static_cast<double>(bytes);
+  const double kept = static_cast<double>(now - std::min(now, key->time_unix_ns)) * share;
+  const int64_t cutoff = now - std::max(kDayNs, static_cast<int64_t>(kept));
+  at->raw = std::max(at->raw, cutoff);
+  at->runs = std::max(at->runs, cutoff);
+  result->shortened = true;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<MaintenanceResult> Store::Maintain(int64_t now_unix_ns) {
+  constexpr size_t kDaysAtOnce = 16;
+  constexpr size_t kGroupsAtOnce = 16;
+  constexpr size_t kRecordsAtOnce = 500;
+  MaintenanceResult result;
+  Cutoffs at = CutoffsAt(impl_->options.retention, now_unix_ns);
+  FM_RETURN_IF_ERROR(impl_->ApplySizeLimit(now_unix_ns, &at, &result));
+  const auto repeat =
+      [&](absl::FunctionRef<absl::StatusOr<bool>(Maintenance*, WriteSet*, Counters*)> step) -> absl::Status {
+    for (bool more = true; more;) {
+      FM_ASSIGN_OR_RETURN(more, impl_->Step(&result, step));
+    }
+    return absl::OkStatus();
+  };
+  std::string day;
+  const auto make_tiers = [&](Maintenance* m, WriteSet* writes, Counters*) -> absl::StatusOr<bool> {
+    return m->MakeTiers(now_unix_ns - kHourNs, kDaysAtOnce, &day, writes);
+  };
+  uint32_t next_group = 0;
+  const auto tidy = [&](Maintenance* m, WriteSet* writes, Counters* counters) -> absl::StatusOr<bool> {
+    const std::vector<GroupPtr> groups = impl_->catalog.Groups(next_group, kGroupsAtOnce);
+    for (const GroupPtr& group : groups) {
+      FM_RETURN_IF_ERROR(m->TidyGroup(group, at, now_unix_ns - 2 * kDayNs, writes, counters));
+      next_group = group->id + 1;
+    }
+    return groups.size() == kGroupsAtOnce;
+  };
+  std::string run;
+  const auto drop_runs = [&](Maintenance* m, WriteSet* writes, Counters* counters) -> absl::StatusOr<bool> {
+    return m->DropRuns(at.runs, kRecordsAtOnce, &run, writes, counters);
+  };
+  std::string event;
+  const auto drop_events = [&](Maintenance* m, WriteSet* writes, Counters*) -> absl::StatusOr<bool> {
+    return m->DropEvents(at.events, kRecordsAtOnce, &event, writes);
+  };
+  FM_RETURN_IF_ERROR(repeat(make_tiers));  // before anything is dropped, so that the tiers have it
+  {
+    MutexLock lock(impl_->turn);
+    impl_->cutoffs = at;
+  }
+  FM_RETURN_IF_ERROR(repeat(tidy));
+  FM_RETURN_IF_ERROR(repeat(drop_runs));
+  FM_RETURN_IF_ERROR(repeat(drop_events));
+  return result;
+}
+
+absl::Status Store::Backup(const std::string& folder) { return impl_->db->Checkpoint(folder); }
 
 absl::Status Store::Compact() {
   constexpr size_t kGroupsAtOnce = 64;
