@@ -112,8 +112,9 @@ class Server:
         return json.loads(self.process.stdout.readline())
 
     def compact(self):
+        """What a server says of its sizes, if it does."""
         if self.name == "fleetmark":
-            self.ask("compact")
+            self.sizes = self.ask("compact")
         elif self.name == "victoria-metrics":
             self.get("/internal/force_flush")
             self.get("/internal/force_merge")
@@ -190,6 +191,11 @@ def measure(name, options, folder):
         if way == "bulk":
             server.compact()
             result["disk_bytes_per_sample"] = folder_bytes(where) / result[way]["samples"]
+            result["sample_bytes_per_sample"] = result["disk_bytes_per_sample"]
+            if name == "fleetmark":
+                parts = sum(server.sizes[f] for f in ("chunks", "rows", "groups", "group_stats", "tier_days"))
+                result["sample_bytes_per_sample"] = parts / result[way]["samples"]
+                result["families"] = server.sizes
             if options.history:
                 load.send(1, 0, options.history, 2000, 4)
                 server.compact()
@@ -210,7 +216,8 @@ ROWS = (("CPU per sample, messages of one run, us", "run.cpu_us_per_sample"),
         ("CPU per sample, messages of 2,000 samples, us", "bulk.cpu_us_per_sample"),
         ("samples per second, messages of one run", "run.samples_per_second"),
         ("samples per second, messages of 2,000 samples", "bulk.samples_per_second"),
-        ("bytes per sample on disk, all files", "disk_bytes_per_sample"),
+        ("bytes per sample, samples and their index", "sample_bytes_per_sample"),
+        ("bytes per sample, all files (ours: runs too)", "disk_bytes_per_sample"),
         ("peak memory while loading, MB", "bulk.peak_mb"),
         ("one series over 30 days, ms", "queries.one_series_ms"),
         ("newest of one metric on every node, ms", "queries.latest_ms"),

@@ -136,8 +136,12 @@ std::string Execute(const std::string& command, Store* store) {
     Require(store->Compact());
     const auto counts = store->Counts();
     Require(counts.status());
+    std::string families;
+    for (const auto& [name, bytes] : counts->bytes_by_family) {
+      absl::StrAppend(&families, ",\"", name, "\":", bytes);
+    }
     return absl::StrCat("{\"disk_bytes\":", counts->disk_bytes, ",\"samples\":", counts->samples,
-                        ",\"series\":", counts->series, "}");
+                        ",\"series\":", counts->series, families, "}");
   }
   if (command == "query") return Queries(*store).Run();
   return "{}";

@@ -399,6 +399,16 @@ uint64_t Database::DiskBytes() const {
   return total;
 }
 
+std::vector<std::pair<std::string, uint64_t>> Database::BytesByFamily() const {
+  std::vector<std::pair<std::string, uint64_t>> bytes;
+  for (size_t i = 0; i < kFamilyNames.size(); ++i) {
+    uint64_t size = 0;
+    impl_->db->GetIntProperty(impl_->handles[i], rocksdb::DB::Properties::kTotalSstFilesSize, &size);
+    bytes.emplace_back(kFamilyNames[i], size);
+  }
+  return bytes;
+}
+
 WriteSet::WriteSet(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 WriteSet::WriteSet(WriteSet&&) noexcept = default;
 WriteSet::~WriteSet() = default;

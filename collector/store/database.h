@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -137,6 +138,8 @@ class Database {
   absl::Status Health() const;
 
   uint64_t DiskBytes() const;
+  // Of the table files of each family, by its name.
+  std::vector<std::pair<std::string, uint64_t>> BytesByFamily() const;
 
   // A copy, as of now, in a folder that does not exist yet: AlreadyExists if it does.
   absl::Status Checkpoint(const std::string& folder);

@@ -306,6 +306,7 @@ absl::StatusOr<StoreCounts> Store::Counts() const {
                                         counters.runs_by_outcome[i]);
   }
   counts.disk_bytes = impl_->db->DiskBytes();
+  counts.bytes_by_family = impl_->db->BytesByFamily();
   return counts;
 }
 

@@ -106,6 +106,7 @@ struct StoreCounts {
   uint64_t open_findings_worse = 0;
   std::vector<std::pair<std::string, uint64_t>> runs_by_outcome;  // "ok", "failed", …
   uint64_t disk_bytes = 0;
+  std::vector<std::pair<std::string, uint64_t>> bytes_by_family;  // of table files; docs/storage-format.md
 };
 
 class Store {
