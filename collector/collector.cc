@@ -21,6 +21,7 @@
 #include "collector/query/query_api.h"
 #include "collector/query/query_service.h"
 #include "collector/query/static_files.h"
+#include "collector/store/maintenance_loop.h"
 #include "collector/store/store.h"
 #include "common/base/clock.h"
 #include "common/base/file.h"
@@ -39,6 +40,7 @@ constexpr auto kGrpcDrain = std::chrono::seconds(5);
 
 // A client that pings more often than this is sent away; agents ping after 45 s of silence.
 constexpr int kMinPingMs = 20'000;
+constexpr absl::Duration kMaintenanceInterval = absl::Minutes(10);
 constexpr int kKeepaliveMs = 120'000;  // the collector's own pings, to notice agents that vanished
 
 ReferenceRule ToRule(const ReferenceConfig& config) {
@@ -72,6 +74,20 @@ void LogFinding(const v1::Finding& finding) {
            {"explanation", finding.explanation()}});
 }
 
+void LogMaintenance(const absl::StatusOr<MaintenanceResult>& result) {
+  if (!result.ok()) {
+    LogError("the store's maintenance failed; it is tried again", {{"error", result.status()}});
+    return;
+  }
+  LogDebug("the store was maintained", {{"days_summarised", result->days_summarised},
+                                        {"chunks_dropped", result->chunks_dropped},
+                                        {"series_dropped", result->series_dropped},
+                                        {"runs_dropped", result->runs_dropped},
+                                        {"events_dropped", result->events_dropped}});
+  if (result->shortened)
+    LogWarn("the store is above max_bytes; samples and runs are kept for a shorter time", {});
+}
+
 }  // namespace
 
 // In the order of construction; destroyed in reverse.
@@ -87,6 +103,7 @@ struct Collector::Parts {
 
   Metrics metrics;
   std::unique_ptr<Store> store;
+  std::unique_ptr<MaintenanceLoop> maintenance;
   IngestMetrics ingest_metrics{metrics};
   Sessions sessions{Sessions::Options{}, RealClock()};
   std::unique_ptr<LeaseTable> leases;
@@ -115,7 +132,15 @@ absl::Status Collector::Parts::MakeStore(const CollectorConfig& config) {
   options.cache_bytes = static_cast<uint64_t>(config.cache_bytes);
   options.write_buffer_bytes = static_cast<uint64_t>(config.write_buffer_bytes);
   options.reserve_bytes = static_cast<uint64_t>(config.reserve_bytes);
+  options.retention = {config.keep_samples,
+                       config.keep_hourly,
+                       config.keep_daily,
+                       config.keep_runs,
+                       config.keep_events,
+                       config.keep_silent_series,
+                       static_cast<uint64_t>(config.max_store_bytes)};
   FM_ASSIGN_OR_RETURN(store, Store::Open(options));
+  maintenance = std::make_unique<MaintenanceLoop>(*store, RealClock(), kMaintenanceInterval, LogMaintenance);
   return absl::OkStatus();
 }
 
@@ -214,6 +239,7 @@ absl::Status Collector::Serve() {
   FM_RETURN_IF_ERROR(parts_->ServeHttp(config_));
   FM_RETURN_IF_ERROR(parts_->ServeGrpc(config_));
   parts_->detection->Start();
+  parts_->maintenance->Start();
   LogInfo("collector serves", {{"grpc", config_.grpc.ToString()},
                                {"http", config_.http.host.empty() ? "none" : config_.http.ToString()},
                                {"data_dir", config_.data_dir},
@@ -233,6 +259,7 @@ void Collector::Stop() {
   }
   if (p.committer != nullptr) p.committer->Stop();
   if (p.detection != nullptr) p.detection->Stop();
+  if (p.maintenance != nullptr) p.maintenance->Stop();
   if (p.routes != nullptr) p.routes->EndStreams();
   if (p.http != nullptr) p.http->Stop();
 }

@@ -118,11 +118,30 @@ std::vector<LimitConfig> ReadLimits(YamlValue list) {
   return limits;
 }
 
+// "forever", or a duration of a day at least.
+absl::Duration ReadKept(YamlValue value, absl::Duration otherwise) {
+  if (value.present() && value.String() == "forever") return absl::InfiniteDuration();
+  return value.Duration(otherwise, absl::Hours(24));
+}
+
+void ReadRetention(YamlValue keep, CollectorConfig& config) {
+  constexpr absl::Duration kDay = absl::Hours(24);
+  config.keep_samples = ReadKept(keep.Key("samples"), 90 * kDay);
+  config.keep_hourly = ReadKept(keep.Key("hourly"), 730 * kDay);
+  config.keep_daily = ReadKept(keep.Key("daily"), absl::InfiniteDuration());
+  config.keep_runs = ReadKept(keep.Key("runs"), 90 * kDay);
+  config.keep_events = ReadKept(keep.Key("events"), 730 * kDay);
+  config.keep_silent_series = ReadKept(keep.Key("silent_series"), 730 * kDay);
+  config.max_store_bytes = keep.Key("max_bytes").Bytes(0);
+  keep.NoOtherKeys();
+}
+
 void ReadStore(YamlValue store, CollectorConfig& config) {
   config.cache_bytes = store.Key("cache_bytes").Bytes(64 << 20, 1 << 20);
   config.write_buffer_bytes = store.Key("write_buffer_bytes").Bytes(32 << 20, 1 << 20);
   config.reserve_bytes = store.Key("reserve_bytes").Bytes(256 << 20, 0);
   config.max_series = static_cast<uint64_t>(store.Key("max_series").Int(5'000'000, 1));
+  ReadRetention(store.Key("keep"), config);
   store.NoOtherKeys();
 }
 

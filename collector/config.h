@@ -55,6 +55,14 @@ struct CollectorConfig {
   int64_t write_buffer_bytes = 0;
   int64_t reserve_bytes = 0;
   uint64_t max_series = 0;
+  // Infinite: for ever.
+  absl::Duration keep_samples;
+  absl::Duration keep_hourly;
+  absl::Duration keep_daily;
+  absl::Duration keep_runs;
+  absl::Duration keep_events;
+  absl::Duration keep_silent_series;
+  int64_t max_store_bytes = 0;  // 0: no bound
   std::vector<ReferenceConfig> references;
   std::vector<LimitConfig> limits;
   std::vector<Suite> suites;  // what the nodes are to run

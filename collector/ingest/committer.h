@@ -31,8 +31,8 @@ class Committer {
  public:
   struct Options {
     size_t max_queued = 4096;
-    size_t max_queued_bytes = 64 << 20;
-    size_t max_group_bytes = 4 << 20;  // a group ends with the offer that reaches it
+    size_t max_queued_bytes = 8 << 20;
+    size_t max_group_bytes = 1 << 20;  // a group ends with the offer that reaches it
   };
   using CommitFn = std::function<absl::StatusOr<CommitResult>(absl::Span<const SenderRecords>)>;
 

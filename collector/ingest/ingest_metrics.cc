@@ -19,6 +19,10 @@ IngestMetrics::IngestMetrics(Metrics& metrics)
                                      "Records that were stored already and sent again.")),
       over_series_limit_(metrics.AddCounter("fleetmark_ingest_samples_over_series_limit_total",
                                             "Samples not stored because the limit of series was reached.")),
+      too_old_(metrics.AddCounter("fleetmark_ingest_samples_too_old_total",
+                                  "Samples not stored because they are older than samples are kept.")),
+      runs_too_old_(metrics.AddCounter("fleetmark_ingest_runs_too_old_total",
+                                       "Runs not stored because they are older than runs are kept.")),
       commit_seconds_(
           metrics.AddHistogram("fleetmark_ingest_commit_seconds", "Time of one commit to disk.",
                                {0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 2})) {
@@ -41,6 +45,8 @@ void IngestMetrics::Committed(const CommitResult& result, double seconds) {
   samples_.Add(static_cast<double>(result.samples));
   duplicates_.Add(static_cast<double>(result.duplicates));
   over_series_limit_.Add(static_cast<double>(result.samples_over_series_limit));
+  too_old_.Add(static_cast<double>(result.samples_too_old));
+  runs_too_old_.Add(static_cast<double>(result.too_old));
   commit_seconds_.Observe(seconds);
 }
 

@@ -32,6 +32,8 @@ class IngestMetrics {
   Counter& samples_;
   Counter& duplicates_;
   Counter& over_series_limit_;
+  Counter& too_old_;
+  Counter& runs_too_old_;
   Histogram& commit_seconds_;
 };
 

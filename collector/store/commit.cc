@@ -8,9 +8,7 @@
 #include "collector/store/events.h"
 #include "collector/store/nodes.h"
 #include "collector/store/runs.h"
-#include "collector/store/samples.h"
 #include "common/base/status.h"
-#include "common/model/series.h"
 
 namespace fleetmark::collector {
 
@@ -68,27 +66,31 @@ absl::Status CommitBuilder::AddRun(const std::string& node, const v1::Run& run) 
     ++result_.duplicates;
     return absl::OkStatus();
   }
-  PutRun(node, *id, run, &writes_, counters_);
+  const int64_t time = RunUnixNs(run, *id);
+  if (time < oldest_.run_unix_ns) {
+    ++result_.too_old;
+    return absl::OkStatus();
+  }
+  bool metrics_apart = false;
+  if (run.outcome() == v1::OUTCOME_OK && time < oldest_.sample_unix_ns) {
+    result_.samples_too_old += static_cast<uint64_t>(run.metrics().size());
+  } else if (run.outcome() == v1::OUTCOME_OK) {
+    FM_ASSIGN_OR_RETURN(metrics_apart, AddSamples(node, *id, run));
+  }
+  PutRun(node, *id, run, metrics_apart, &writes_, counters_);
   ++result_.runs;
   ++result_.runs_by_outcome[static_cast<size_t>(run.outcome())];
-  return run.outcome() == v1::OUTCOME_OK ? AddSamples(node, *id, run) : absl::OkStatus();
+  return absl::OkStatus();
 }
 
-absl::Status CommitBuilder::AddSamples(const std::string& node, const UlidBytes& run_id, const v1::Run& run) {
-  const int64_t time = RunUnixNs(run, run_id);
-  for (const v1::Metric& metric : run.metrics()) {
-    FM_ASSIGN_OR_RETURN(const std::optional<uint64_t> series_id,
-                        series_.Add(SeriesKeyOf(node, run, metric), metric.better(), time, metric.value(),
-                                    &writes_, counters_));
-    if (!series_id.has_value()) {
-      ++result_.samples_over_series_limit;
-      continue;
-    }
-    PutSample({*series_id, time, run_id}, metric.value(), metric.relative_spread(), &writes_);
-    ++result_.samples;
-    ++counters_->samples;
-  }
-  return absl::OkStatus();
+absl::StatusOr<bool> CommitBuilder::AddSamples(const std::string& node, const UlidBytes& run_id,
+                                               const v1::Run& run) {
+  FM_ASSIGN_OR_RETURN(const GroupWriter::Added added,
+                      groups_.AddRun(node, {0, RunUnixNs(run, run_id), run_id}, run, &writes_, counters_));
+  result_.samples += added.samples;
+  result_.samples_over_series_limit += added.over_limit;
+  counters_->samples += added.samples;
+  return added.complete;
 }
 
 absl::Status CommitBuilder::AddFacts(const std::string& node, const v1::FactsChanged& facts) {
@@ -109,7 +111,7 @@ absl::Status CommitBuilder::AddFacts(const std::string& node, const v1::FactsCha
 
 CommitResult CommitBuilder::Finish() {
   result_.series_created = counters_->series - series_before_;
-  result_.touched_series = series_.Finish(&writes_);
+  result_.touched_series = groups_.Finish(&writes_);
   for (const auto& [name, node] : nodes_) PutNode(node, new_nodes_.contains(name), &writes_, counters_);
   return result_;
 }

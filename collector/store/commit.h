@@ -22,33 +22,45 @@ namespace fleetmark::collector {
 
 class CommitBuilder {
  public:
+  // What is older is not stored.
+  struct Oldest {
+    int64_t run_unix_ns = INT64_MIN;
+    int64_t sample_unix_ns = INT64_MIN;
+  };
+
   // `counters` are the totals before; they must outlive the builder.
-  CommitBuilder(const Database& db, SeriesCache* cache, uint64_t max_series, Counters* counters)
+  CommitBuilder(const Database& db, SeriesCatalog* catalog, uint64_t max_series, const Oldest& oldest,
+                Counters* counters)
       : db_(db),
+        oldest_(oldest),
         counters_(counters),
         series_before_(counters->series),
         writes_(db.NewWriteSet()),
-        series_(db, cache, max_series) {}
+        groups_(db, catalog, max_series) {}
 
   absl::Status Add(const SenderRecords& sender);
   // Completes the write set, which the caller then takes.
   CommitResult Finish();
   WriteSet TakeWrites() { return std::move(writes_); }
   // After the write has succeeded.
-  void Publish() const { series_.Publish(); }
+  void Publish() { groups_.Publish(); }
+  // Before the write.
+  void PublishLengths() const { groups_.PublishLengths(); }
 
  private:
   absl::Status AddRecord(const std::string& node, const v1::Record& record);
   absl::Status AddRun(const std::string& node, const v1::Run& run);
-  absl::Status AddSamples(const std::string& node, const UlidBytes& run_id, const v1::Run& run);
+  // Whether the run's metrics can be made from its samples again.
+  absl::StatusOr<bool> AddSamples(const std::string& node, const UlidBytes& run_id, const v1::Run& run);
   absl::Status AddFacts(const std::string& node, const v1::FactsChanged& facts);
   absl::StatusOr<uint64_t*> WatermarkOf(const std::string& sender_key);
 
   const Database& db_;
+  const Oldest oldest_;
   Counters* const counters_;
   const uint64_t series_before_;
   WriteSet writes_;
-  SeriesWriter series_;
+  GroupWriter groups_;
   CommitResult result_;
   // What this commit has changed and the database does not show yet.
   std::map<std::string, uint64_t> watermarks_;  // by sender key

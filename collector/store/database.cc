@@ -15,7 +15,9 @@
 #include "rocksdb/cache.h"
 #include "rocksdb/db.h"
 #include "rocksdb/filter_policy.h"
+#include "rocksdb/sst_file_reader.h"
 #include "rocksdb/table.h"
+#include "rocksdb/utilities/checkpoint.h"
 #include "rocksdb/write_batch.h"
 #include "rocksdb/write_buffer_manager.h"
 
@@ -27,14 +29,14 @@
 namespace fleetmark::collector {
 namespace {
 
-constexpr uint64_t kFormatVersion = 1;
+constexpr uint64_t kFormatVersion = 2;
 constexpr std::string_view kFormatKey = "format";
 
 // Indexed by Family. RocksDB's own "default" must exist and stays empty.
 constexpr std::array kFamilyNames = {
-    "meta",   "nodes",          "series",    "series_stats", "series_index",   "samples",
-    "runs",   "runs_by_time",   "run_index", "run_logs",     "findings",       "open_findings",
-    "events", "events_by_node", "senders",   "dirty",        "detector_state",
+    "meta",   "nodes",          "groups",       "group_stats",  "rows",           "chunks",   "tier_days",
+    "tiers",  "runs",           "runs_by_time", "run_index",    "run_logs",       "findings", "open_findings",
+    "events", "events_by_node", "senders",      "dirty_groups", "detector_state",
 };
 static_assert(kFamilyNames.size() == static_cast<size_t>(Family::kDetectorState) + 1);
 
@@ -69,24 +71,73 @@ rocksdb::DBOptions DbOptions(const Database::Options& options, const std::shared
   return db;
 }
 
-rocksdb::ColumnFamilyOptions FamilyOptions(const Database::Options& options,
+// What one family's entries are like; docs/storage-format.md gives the reason for each row.
+struct FamilyTraits {
+  uint64_t write_share = 16;  // of the memory for write buffers, this part for one of the family
+  size_t block_bytes = 4 << 10;
+  bool compress = true;
+  bool dictionary = false;
+  bool bloom = false;  // it is asked for keys that are often not there
+};
+
+FamilyTraits TraitsOf(Family family) {
+  switch (family) {
+    case Family::kRows:
+      return {.write_share = 3, .block_bytes = 8 << 10, .compress = false};
+    case Family::kChunks:
+      return {.write_share = 4, .block_bytes = 8 << 10, .compress = false};
+    case Family::kTiers:
+      return {.block_bytes = 8 << 10, .compress = false};
+    case Family::kRuns:
+      return {.write_share = 4, .block_bytes = 16 << 10, .dictionary = true};
+    case Family::kGroups:
+    case Family::kGroupStats:
+    case Family::kEvents:
+    case Family::kDetectorState:
+      return {.block_bytes = 16 << 10, .dictionary = true};
+    case Family::kRunIndex:
+      return {.write_share = 8, .bloom = true};
+    case Family::kRunLogs:
+    case Family::kRunsByTime:
+      return {.write_share = 8, .block_bytes = 16 << 10};
+    default:
+      return {.bloom = true};
+  }
+}
+
+rocksdb::ColumnFamilyOptions FamilyOptions(const Database::Options& options, const FamilyTraits& traits,
                                            const std::shared_ptr<rocksdb::Cache>& cache) {
   rocksdb::BlockBasedTableOptions table;
   table.block_cache = cache;
   table.cache_index_and_filter_blocks = true;
-  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  table.cache_index_and_filter_blocks_with_high_priority = true;
+  table.block_size = traits.block_bytes;
+  if (traits.bloom) table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
   table.format_version = 5;
   rocksdb::ColumnFamilyOptions family;
   family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  family.write_buffer_size = options.write_buffer_bytes / 2;
+  family.write_buffer_size = std::max<uint64_t>(options.write_buffer_bytes / traits.write_share, 1 << 20);
   family.arena_block_size = 64 << 10;  // most families are small
   family.target_file_size_base = 16 << 20;
   // One compaction writes less than the reserve, so that the guard before each write sees it coming.
   family.max_compaction_bytes = 128 << 20;
-  family.compression = rocksdb::kLZ4Compression;
-  family.bottommost_compression = rocksdb::kZSTD;
+  family.level_compaction_dynamic_level_bytes = true;
+  family.compression = traits.compress ? rocksdb::kLZ4Compression : rocksdb::kNoCompression;
+  family.bottommost_compression = traits.compress ? rocksdb::kZSTD : rocksdb::kNoCompression;
+  if (traits.dictionary) {
+    family.bottommost_compression_opts.enabled = true;
+    family.bottommost_compression_opts.max_dict_bytes = 16 << 10;
+    family.bottommost_compression_opts.zstd_max_train_bytes = 1 << 20;
+  }
+  if (traits.bloom) {
+    family.memtable_whole_key_filtering = true;
+    family.memtable_prefix_bloom_size_ratio = 0.05;
+  }
   return family;
 }
+
+// Format 1 kept each sample under a key of its own, in this family.
+constexpr char kFormat1Family[] = "samples";
 
 // A family that this program does not know comes from a newer one.
 absl::Status CheckFamilies(const std::string& folder) {
@@ -95,6 +146,12 @@ absl::Status CheckFamilies(const std::string& folder) {
   if (!rocksdb::DB::ListColumnFamilies(rocksdb::DBOptions(), folder, &names).ok()) return absl::OkStatus();
   for (const std::string& name : names) {
     if (name == rocksdb::kDefaultColumnFamilyName) continue;
+    if (name == kFormat1Family) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("store ", folder,
+                       " has format 1, which this program does not read; move the folder "
+                       "away and start anew (docs/storage-format.md, \"Versions\")"));
+    }
     if (std::find(kFamilyNames.begin(), kFamilyNames.end(), name) == kFamilyNames.end()) {
       return absl::FailedPreconditionError(
           absl::StrCat("store ", folder, " has the column family '", name,
@@ -115,6 +172,16 @@ absl::Status OpenError(const rocksdb::Status& status, const std::string& folder)
                      " (docs/storage-format.md, \"Recovery\", says what can be done)"));
   }
   return Annotate(FromRocks(status), absl::StrCat("opening store ", folder));
+}
+
+std::vector<rocksdb::ColumnFamilyDescriptor> AllFamilies(const Database::Options& options,
+                                                         const std::shared_ptr<rocksdb::Cache>& cache) {
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  for (size_t i = 0; i < kFamilyNames.size(); ++i) {
+    families.emplace_back(kFamilyNames[i], FamilyOptions(options, TraitsOf(static_cast<Family>(i)), cache));
+  }
+  families.emplace_back(rocksdb::kDefaultColumnFamilyName, FamilyOptions(options, {}, cache));
+  return families;
 }
 
 }  // namespace
@@ -149,6 +216,13 @@ struct WriteSet::Impl {
   explicit Impl(const std::vector<rocksdb::ColumnFamilyHandle*>& by_family) : handles(by_family) {}
   const std::vector<rocksdb::ColumnFamilyHandle*>& handles;
   rocksdb::WriteBatch batch;
+};
+
+struct Snapshot::Impl {
+  Impl(rocksdb::DB* of, const rocksdb::Snapshot* what) : db(of), snapshot(what) {}
+  ~Impl() { db->ReleaseSnapshot(snapshot); }
+  rocksdb::DB* const db;
+  const rocksdb::Snapshot* const snapshot;
 };
 
 struct Cursor::Impl {
@@ -191,24 +265,56 @@ Database::Database(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Database::~Database() = default;
 
 absl::StatusOr<std::unique_ptr<Database>> Database::Open(const Options& options) {
-  FM_RETURN_IF_ERROR(Annotate(MakeFolders(options.folder, 0750), "making the store's folder"));
+  if (!options.read_only) {
+    FM_RETURN_IF_ERROR(Annotate(MakeFolders(options.folder, 0750), "making the store's folder"));
+  }
   FM_RETURN_IF_ERROR(CheckFamilies(options.folder));
   auto impl = std::make_unique<Impl>();
   impl->options = options;
-  FM_RETURN_IF_ERROR(impl->CheckSpace(0));  // opening writes too
+  if (!options.read_only) FM_RETURN_IF_ERROR(impl->CheckSpace(0));  // opening writes too
 
   const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(options.cache_bytes);
-  const rocksdb::ColumnFamilyOptions family = FamilyOptions(options, cache);
-  std::vector<rocksdb::ColumnFamilyDescriptor> families;
-  for (const char* name : kFamilyNames) families.emplace_back(name, family);
-  families.emplace_back(rocksdb::kDefaultColumnFamilyName, family);
+  const std::vector<rocksdb::ColumnFamilyDescriptor> families = AllFamilies(options, cache);
   rocksdb::DB* db = nullptr;
+  const rocksdb::DBOptions db_options = DbOptions(options, cache);
   const rocksdb::Status status =
-      rocksdb::DB::Open(DbOptions(options, cache), options.folder, families, &impl->handles, &db);
+      options.read_only
+          ? rocksdb::DB::OpenForReadOnly(db_options, options.folder, families, &impl->handles, &db)
+          : rocksdb::DB::Open(db_options, options.folder, families, &impl->handles, &db);
   if (!status.ok()) return OpenError(status, options.folder);
   impl->db.reset(db);
-  FM_RETURN_IF_ERROR(impl->CheckFormat());
+  if (!options.read_only) FM_RETURN_IF_ERROR(impl->CheckFormat());
   return std::unique_ptr<Database>(new Database(std::move(impl)));
+}
+
+std::vector<Database::FileFault> Database::VerifyFiles(const std::string& folder, uint64_t* files) {
+  std::vector<FileFault> faults;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() != ".sst") continue;
+    ++*files;
+    FileFault fault;
+    fault.path = it->path();
+    rocksdb::SstFileReader reader{rocksdb::Options()};
+    rocksdb::Status status = reader.Open(fault.path);
+    if (status.ok()) {
+      if (const auto properties = reader.GetTableProperties(); properties != nullptr) {
+        fault.family = properties->column_family_name;
+        fault.entries = properties->num_entries;
+      }
+      status = reader.VerifyChecksum();
+    }
+    fault.status = FromRocks(status);
+    if (!fault.status.ok()) faults.push_back(std::move(fault));
+  }
+  return faults;
+}
+
+absl::Status Database::Rebuild(const Options& options) {
+  const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(options.cache_bytes);
+  const rocksdb::Status status =
+      rocksdb::RepairDB(options.folder, DbOptions(options, cache), AllFamilies(options, cache));
+  return status.ok() ? absl::OkStatus() : OpenError(status, options.folder);
 }
 
 absl::StatusOr<std::optional<std::string>> Database::Get(Family family, std::string_view key) const {
@@ -224,6 +330,41 @@ Cursor Database::NewCursor(Family family) const {
   auto impl = std::make_unique<Cursor::Impl>();
   impl->it.reset(impl_->db->NewIterator(rocksdb::ReadOptions(), impl_->Handle(family)));
   return Cursor(std::move(impl));
+}
+
+Snapshot Database::NewSnapshot() const {
+  return Snapshot(std::make_unique<Snapshot::Impl>(impl_->db.get(), impl_->db->GetSnapshot()));
+}
+
+Cursor Database::NewCursor(Family family, const Snapshot& snapshot) const {
+  rocksdb::ReadOptions options;
+  options.snapshot = snapshot.impl_->snapshot;
+  auto impl = std::make_unique<Cursor::Impl>();
+  impl->it.reset(impl_->db->NewIterator(options, impl_->Handle(family)));
+  return Cursor(std::move(impl));
+}
+
+absl::Status Database::Checkpoint(const std::string& folder) {
+  std::error_code error;
+  if (std::filesystem::exists(folder, error)) {
+    return absl::AlreadyExistsError(absl::StrCat(folder, " exists; a backup needs a folder of its own"));
+  }
+  FM_RETURN_IF_ERROR(impl_->CheckWritable(0));
+  rocksdb::Checkpoint* made = nullptr;
+  FM_RETURN_IF_ERROR(FromRocks(rocksdb::Checkpoint::Create(impl_->db.get(), &made)));
+  const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
+  return Annotate(FromRocks(checkpoint->CreateCheckpoint(folder)), absl::StrCat("backup to ", folder));
+}
+
+absl::Status Database::Compact() {
+  FM_RETURN_IF_ERROR(impl_->CheckWritable(0));
+  rocksdb::CompactRangeOptions options;
+  options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
+  for (rocksdb::ColumnFamilyHandle* handle : impl_->handles) {
+    FM_RETURN_IF_ERROR(Annotate(FromRocks(impl_->db->CompactRange(options, handle, nullptr, nullptr)),
+                                absl::StrCat("compacting ", handle->GetName())));
+  }
+  return absl::OkStatus();
 }
 
 WriteSet Database::NewWriteSet() const { return WriteSet(std::make_unique<WriteSet::Impl>(impl_->handles)); }
@@ -258,6 +399,16 @@ uint64_t Database::DiskBytes() const {
   return total;
 }
 
+std::vector<std::pair<std::string, uint64_t>> Database::BytesByFamily() const {
+  std::vector<std::pair<std::string, uint64_t>> bytes;
+  for (size_t i = 0; i < kFamilyNames.size(); ++i) {
+    uint64_t size = 0;
+    impl_->db->GetIntProperty(impl_->handles[i], rocksdb::DB::Properties::kTotalSstFilesSize, &size);
+    bytes.emplace_back(kFamilyNames[i], size);
+  }
+  return bytes;
+}
+
 WriteSet::WriteSet(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 WriteSet::WriteSet(WriteSet&&) noexcept = default;
 WriteSet::~WriteSet() = default;
@@ -273,7 +424,15 @@ void WriteSet::Delete(Family family, std::string_view key) {
   impl_->batch.Delete(impl_->handles[static_cast<size_t>(family)], ToSlice(key)).PermitUncheckedError();
 }
 
+void WriteSet::SingleDelete(Family family, std::string_view key) {
+  impl_->batch.SingleDelete(impl_->handles[static_cast<size_t>(family)], ToSlice(key)).PermitUncheckedError();
+}
+
 size_t WriteSet::bytes() const { return impl_->batch.GetDataSize(); }
+
+Snapshot::Snapshot(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Snapshot::Snapshot(Snapshot&&) noexcept = default;
+Snapshot::~Snapshot() = default;
 
 Cursor::Cursor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Cursor::Cursor(Cursor&&) noexcept = default;

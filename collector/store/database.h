@@ -2,7 +2,7 @@
 // cursors. The only file of the project that includes RocksDB is database.cc.
 //
 // Thread-safety: Database: all methods, any thread. WriteSet, Cursor: one thread at a time.
-// Ownership: cursors and write sets must not outlive their database.
+// Ownership: snapshots, cursors and write sets must not outlive their database.
 // Errors: DataLoss (something on disk can't be read), ResourceExhausted (too little disk space is free),
 // Unavailable (input or output failed; writes are refused from then on), FailedPrecondition (a newer
 // format; another process has it open).
@@ -15,6 +15,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -24,10 +26,12 @@ namespace fleetmark::collector {
 enum class Family {
   kMeta,
   kNodes,
-  kSeries,
-  kSeriesStats,
-  kSeriesIndex,
-  kSamples,
+  kGroups,
+  kGroupStats,
+  kRows,
+  kChunks,
+  kTierDays,
+  kTiers,
   kRuns,
   kRunsByTime,
   kRunIndex,
@@ -37,7 +41,7 @@ enum class Family {
   kEvents,
   kEventsByNode,
   kSenders,
-  kDirty,
+  kDirtyGroups,
   kDetectorState,
 };
 
@@ -48,12 +52,27 @@ class WriteSet {
   ~WriteSet();
   void Put(Family family, std::string_view key, std::string_view value);
   void Delete(Family family, std::string_view key);
+  // For a key that was put exactly once: the two annihilate each other as soon as they meet.
+  void SingleDelete(Family family, std::string_view key);
   size_t bytes() const;
 
  private:
   friend class Database;
   struct Impl;
   explicit WriteSet(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// The database as it is at one time, for reads that must agree with one another.
+class Snapshot {
+ public:
+  Snapshot(Snapshot&&) noexcept;
+  ~Snapshot();
+
+ private:
+  friend class Database;
+  struct Impl;
+  explicit Snapshot(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 
@@ -86,13 +105,30 @@ class Database {
     uint64_t cache_bytes = 64 << 20;
     uint64_t write_buffer_bytes = 32 << 20;
     uint64_t reserve_bytes = 256 << 20;
+    bool read_only =
+        false;  // nothing is written, not even a lock: for checks of a store that no process has open
   };
+
+  // Reads every table file of the folder, whether the store can be opened or not.
+  struct FileFault {
+    std::string path;
+    std::string family;  // empty when the file does not tell it any more
+    uint64_t entries = 0;
+    absl::Status status;
+  };
+  static std::vector<FileFault> VerifyFiles(const std::string& folder, uint64_t* files);
+
+  // Makes a store of what can still be read; `bad_files` must be out of the way already. FailedPrecondition
+  // while a process has it open.
+  static absl::Status Rebuild(const Options& options);
 
   static absl::StatusOr<std::unique_ptr<Database>> Open(const Options& options);
   ~Database();
 
   absl::StatusOr<std::optional<std::string>> Get(Family family, std::string_view key) const;
   Cursor NewCursor(Family family) const;
+  Snapshot NewSnapshot() const;
+  Cursor NewCursor(Family family, const Snapshot& snapshot) const;
 
   WriteSet NewWriteSet() const;
   // All of it, on disk, or nothing. Blocks for the disk.
@@ -102,6 +138,14 @@ class Database {
   absl::Status Health() const;
 
   uint64_t DiskBytes() const;
+  // Of the table files of each family, by its name.
+  std::vector<std::pair<std::string, uint64_t>> BytesByFamily() const;
+
+  // A copy, as of now, in a folder that does not exist yet: AlreadyExists if it does.
+  absl::Status Checkpoint(const std::string& folder);
+
+  // Rewrites everything that is worth rewriting. Blocks for as long as that takes.
+  absl::Status Compact();
 
  private:
   struct Impl;

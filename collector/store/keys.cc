@@ -11,6 +11,17 @@ namespace {
 constexpr std::string_view kBase32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 constexpr uint64_t kSignBit = uint64_t{1} << 63;
 constexpr size_t kTimeKeyBytes = 8 + 16;
+constexpr size_t kChunkKeyBytes = 4 + 1 + 2 + 8 + 4;
+
+void AppendShort(std::string* out, uint64_t value, unsigned bytes) {
+  for (unsigned i = bytes; i > 0; --i) out->push_back(static_cast<char>(value >> (8 * (i - 1))));
+}
+
+uint64_t ReadShort(std::string_view bytes, size_t count) {
+  uint64_t value = 0;
+  for (size_t i = 0; i < count; ++i) value = value << 8 | static_cast<unsigned char>(bytes[i]);
+  return value;
+}
 
 void AppendTime(std::string* out, int64_t time) { AppendU64(out, static_cast<uint64_t>(time) ^ kSignBit); }
 
@@ -84,18 +95,80 @@ std::optional<uint64_t> ParseSeriesIdKey(std::string_view key) {
   return ReadU64(key);
 }
 
-std::string EncodeSampleKey(const SampleKey& key) {
+std::string GroupIdKey(uint32_t group) {
+  std::string key;
+  AppendShort(&key, group, 4);
+  return key;
+}
+
+std::optional<uint32_t> ParseGroupIdKey(std::string_view key) {
+  if (key.size() != 4) return std::nullopt;
+  return static_cast<uint32_t>(ReadShort(key, 4));
+}
+
+std::string EncodeRowKey(const RowKey& key) {
   std::string out;
-  out.reserve(8 + kTimeKeyBytes);
-  AppendU64(&out, key.series_id);
+  out.reserve(4 + kTimeKeyBytes);
+  AppendShort(&out, key.group, 4);
   AppendTime(&out, key.time_unix_ns);
   out.append(key.run.data(), key.run.size());
   return out;
 }
 
-std::optional<SampleKey> ParseSampleKey(std::string_view key) {
-  if (key.size() != 8 + kTimeKeyBytes) return std::nullopt;
-  return SampleKey{ReadU64(key), ReadTime(key.substr(8)), ReadUlid(key.substr(16))};
+std::optional<RowKey> ParseRowKey(std::string_view key) {
+  if (key.size() != 4 + kTimeKeyBytes) return std::nullopt;
+  return RowKey{static_cast<uint32_t>(ReadShort(key, 4)), ReadTime(key.substr(4)), ReadUlid(key.substr(12))};
+}
+
+std::string ChunkColumnPrefix(uint32_t group, ColumnKind kind, uint16_t column) {
+  std::string key;
+  key.reserve(kChunkKeyBytes);
+  AppendShort(&key, group, 4);
+  key.push_back(static_cast<char>(kind));
+  AppendShort(&key, column, 2);
+  return key;
+}
+
+std::string EncodeChunkKey(const ChunkKey& key) {
+  std::string out = ChunkColumnPrefix(key.group, key.kind, key.column);
+  AppendTime(&out, key.place.first_unix_ns);
+  AppendShort(&out, key.place.number, 4);
+  return out;
+}
+
+std::optional<ChunkKey> ParseChunkKey(std::string_view key) {
+  if (key.size() != kChunkKeyBytes) return std::nullopt;
+  const uint64_t kind = ReadShort(key.substr(4), 1);
+  if (kind > static_cast<uint64_t>(ColumnKind::kRepetitions)) return std::nullopt;
+  return ChunkKey{static_cast<uint32_t>(ReadShort(key, 4)),
+                  static_cast<ColumnKind>(kind),
+                  static_cast<uint16_t>(ReadShort(key.substr(5), 2)),
+                  {ReadTime(key.substr(7)), static_cast<uint32_t>(ReadShort(key.substr(15), 4))}};
+}
+
+std::string EncodeDayKey(const DayKey& key) {
+  std::string out = GroupIdKey(key.group);
+  AppendTime(&out, key.day);
+  return out;
+}
+
+std::optional<DayKey> ParseDayKey(std::string_view key) {
+  if (key.size() != 12) return std::nullopt;
+  return DayKey{static_cast<uint32_t>(ReadShort(key, 4)), ReadTime(key.substr(4))};
+}
+
+std::string EncodeTierKey(const TierKey& key) {
+  std::string out = GroupIdKey(key.group);
+  out.push_back(static_cast<char>(key.tier));
+  AppendShort(&out, key.column, 2);
+  AppendTime(&out, key.window_unix_ns);
+  return out;
+}
+
+std::optional<TierKey> ParseTierKey(std::string_view key) {
+  if (key.size() != 15) return std::nullopt;
+  return TierKey{static_cast<uint32_t>(ReadShort(key, 4)), static_cast<uint8_t>(ReadShort(key.substr(4), 1)),
+                 static_cast<uint16_t>(ReadShort(key.substr(5), 2)), ReadTime(key.substr(7))};
 }
 
 std::string EncodeTimeKey(const TimeKey& key) {

@@ -9,6 +9,7 @@
 #define FLEETMARK_COLLECTOR_STORE_KEYS_H_
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -28,18 +29,61 @@ void AppendU64(std::string* out, uint64_t value);
 // `bytes` must hold at least eight.
 uint64_t ReadU64(std::string_view bytes);
 
-// series, series_stats, dirty, detector_state
+// detector_state; also the token of a listing of series
 std::string SeriesIdKey(uint64_t series_id);
 std::optional<uint64_t> ParseSeriesIdKey(std::string_view key);
 
-// samples
-struct SampleKey {
-  uint64_t series_id = 0;
+// groups, group_stats, dirty_groups
+std::string GroupIdKey(uint32_t group);
+std::optional<uint32_t> ParseGroupIdKey(std::string_view key);
+
+// rows: a run of a group that is not in a chunk yet
+struct RowKey {
+  uint32_t group = 0;
   int64_t time_unix_ns = 0;
   UlidBytes run{};
+
+  friend auto operator<=>(const RowKey&, const RowKey&) = default;
 };
-std::string EncodeSampleKey(const SampleKey& key);
-std::optional<SampleKey> ParseSampleKey(std::string_view key);
+std::string EncodeRowKey(const RowKey& key);
+std::optional<RowKey> ParseRowKey(std::string_view key);
+
+// chunks: one column of a chunk. The numbers of the kinds are on disk.
+enum class ColumnKind : uint8_t { kTimes = 0, kRuns = 1, kValues = 2, kSpreads = 3, kRepetitions = 4 };
+struct ChunkPlace {
+  int64_t first_unix_ns = 0;  // the least of its times
+  uint32_t number = 0;        // tells apart those that begin at one time
+
+  friend auto operator<=>(const ChunkPlace&, const ChunkPlace&) = default;
+};
+struct ChunkKey {
+  uint32_t group = 0;
+  ColumnKind kind = ColumnKind::kTimes;
+  uint16_t column = 0;
+  ChunkPlace place;
+};
+std::string EncodeChunkKey(const ChunkKey& key);
+std::optional<ChunkKey> ParseChunkKey(std::string_view key);
+// What all chunks of one column begin with.
+std::string ChunkColumnPrefix(uint32_t group, ColumnKind kind, uint16_t column);
+
+// tier_days: a day of a group whose tiers are to be made
+struct DayKey {
+  uint32_t group = 0;
+  int64_t day = 0;  // since 1970
+};
+std::string EncodeDayKey(const DayKey& key);
+std::optional<DayKey> ParseDayKey(std::string_view key);
+
+// tiers: a series' summaries of one tier that begin in one window
+struct TierKey {
+  uint32_t group = 0;
+  uint8_t tier = 0;
+  uint16_t column = 0;
+  int64_t window_unix_ns = 0;
+};
+std::string EncodeTierKey(const TierKey& key);
+std::optional<TierKey> ParseTierKey(std::string_view key);
 
 // runs_by_time, events: time, then the ULID
 struct TimeKey {

@@ -11,6 +11,8 @@
 
 #include "collector/store/database.h"
 #include "collector/store/keys.h"
+#include "collector/store/sample_reader.h"
+#include "collector/store/series_catalog.h"
 #include "collector/store/store.h"
 #include "collector/store/values.h"
 
@@ -20,12 +22,16 @@ namespace fleetmark::collector {
 int64_t RunUnixNs(const v1::Run& run, const UlidBytes& id);
 
 absl::StatusOr<bool> HasRun(const Database& db, const UlidBytes& id);
-// Takes the log out of `run` to store it apart.
-void PutRun(const std::string& node, const UlidBytes& id, v1::Run run, WriteSet* writes, Counters* counters);
+// The log is stored apart. With `metrics_apart` the metrics lie in the series.
+void PutRun(const std::string& node, const UlidBytes& id, const v1::Run& run, bool metrics_apart,
+            WriteSet* writes, Counters* counters);
 
-absl::StatusOr<v1::NodeRun> ReadRun(const Database& db, const std::string& run_id);
-absl::StatusOr<std::vector<v1::NodeRun>> ListRuns(const Database& db, const v1::ListRunsRequest& filter,
-                                                  const Page& page, std::string* next_token);
+// A run whose samples are gone, as they are kept for a shorter time, comes without metrics.
+absl::StatusOr<v1::NodeRun> ReadRun(const Database& db, const SeriesCatalog& catalog,
+                                    const std::string& run_id);
+absl::StatusOr<std::vector<v1::NodeRun>> ListRuns(const Database& db, const SeriesCatalog& catalog,
+                                                  const v1::ListRunsRequest& filter, const Page& page,
+                                                  std::string* next_token);
 
 }  // namespace fleetmark::collector
 

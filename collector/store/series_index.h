@@ -1,70 +1,77 @@
-// Series: from canonical text to id, what each is, and its running totals.
+// Series as the store's readers and its writer see them: filling the catalogue, listings, and adding a run's
+// metrics to groups as part of one commit.
 //
-// Thread-safety: reading from any thread; a SeriesWriter belongs to the one writer.
+// Thread-safety: reading from any thread; a GroupWriter belongs to the one writer.
 #ifndef FLEETMARK_COLLECTOR_STORE_SERIES_INDEX_H_
 #define FLEETMARK_COLLECTOR_STORE_SERIES_INDEX_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "collector/store/database.h"
+#include "collector/store/series_catalog.h"
 #include "collector/store/store.h"
 #include "collector/store/values.h"
 
 namespace fleetmark::collector {
 
-absl::StatusOr<v1::Series> ReadSeries(const Database& db, uint64_t series_id);
-absl::StatusOr<SeriesStats> ReadSeriesStats(const Database& db, uint64_t series_id);
-absl::StatusOr<std::vector<v1::Series>> ListSeries(const Database& db, const v1::Selector& selector,
-                                                   const Page& page, std::string* next_token);
+// What the database knows of groups and series. Reads all rows, which are bounded by sealing.
+absl::Status FillCatalog(const Database& db, SeriesCatalog* catalog);
 
-// Ids and totals of the series that got samples lately, so that a sample costs no read. Bounded: two
-// generations of at most kGeneration series; a full young one becomes the old one, which is forgotten.
-class SeriesCache {
+v1::Series ToSeries(const SeriesPlace& place);
+absl::StatusOr<std::vector<v1::Series>> ListSeries(const Database& db, const SeriesCatalog& catalog,
+                                                   const v1::Selector& selector, const Page& page,
+                                                   std::string* next_token);
+
+// Adds runs' metrics to groups as part of one write set. Others see it only by Publish, after the write has
+// succeeded.
+class GroupWriter {
  public:
-  struct Entry {
-    uint64_t id = 0;
-    SeriesStats stats;
+  GroupWriter(const Database& db, SeriesCatalog* catalog, uint64_t max_series)
+      : db_(db), catalog_(*catalog), max_series_(max_series), next_group_(catalog->next_group()) {}
+
+  struct Added {
+    uint64_t samples = 0;
+    uint64_t over_limit = 0;  // samples of series that would be new where no more are taken
+    bool complete = false;    // the run's metrics can be made from its row again, in their order
   };
-  static constexpr size_t kGeneration = 50'000;
+  // InvalidArgument when a series comes twice in the run.
+  absl::StatusOr<Added> AddRun(const std::string& node, const RowKey& key, const v1::Run& run,
+                               WriteSet* writes, Counters* counters);
 
-  std::optional<Entry> Find(const std::string& canonical_text) const;
-  void Put(const std::string& canonical_text, const Entry& entry);
-
- private:
-  absl::flat_hash_map<std::string, Entry> young_;
-  absl::flat_hash_map<std::string, Entry> old_;
-};
-
-// Adds samples to series as part of one write set. What it learns enters the cache only by Publish, after
-// the write has succeeded.
-class SeriesWriter {
- public:
-  SeriesWriter(const Database& db, SeriesCache* cache, uint64_t max_series)
-      : db_(db), cache_(cache), max_series_(max_series) {}
-
-  // The series' id, with the sample counted and a new series created; nothing when it would be new and
-  // there are `max_series` already.
-  absl::StatusOr<std::optional<uint64_t>> Add(const v1::SeriesKey& key, v1::Better better,
-                                              int64_t time_unix_ns, double value, WriteSet* writes,
-                                              Counters* counters);
-  // Puts the totals and marks all that got samples as dirty. The ids, ascending.
-  std::vector<uint64_t> Finish(WriteSet* writes) const;
-  void Publish() const;
+  // Puts what is new about the groups and marks all that got samples as dirty. The series, ascending.
+  std::vector<uint64_t> Finish(WriteSet* writes);
+  // Before the write: readers must know how long a chunk is at the latest when they can see it.
+  void PublishLengths() const;
+  void Publish();
 
  private:
-  absl::StatusOr<std::optional<SeriesCache::Entry>> Find(const std::string& canonical_text) const;
+  struct Staged {
+    Group group;
+    bool columns_changed = false;
+    bool got_samples = false;
+    // Made when a column isn't where it was in the run before.
+    std::optional<std::map<ColumnKey, uint16_t>> by_key;
+  };
+
+  absl::StatusOr<Staged*> Stage(const std::string& node, const v1::Run& run, WriteSet* writes);
+  Group::Column* FindColumn(Staged* staged, const v1::Metric& metric, size_t hint);
+  // Null when it would be new and there are too many.
+  Group::Column* FindOrAddColumn(Staged* staged, const v1::Metric& metric, size_t hint, Counters* counters);
 
   const Database& db_;
-  SeriesCache* const cache_;
+  SeriesCatalog& catalog_;
   const uint64_t max_series_;
-  absl::flat_hash_map<std::string, SeriesCache::Entry> touched_;
+  uint32_t next_group_;
+  absl::flat_hash_map<std::string, std::unique_ptr<Staged>> staged_;  // by group text
+  std::vector<uint64_t> touched_;
 };
 
 }  // namespace fleetmark::collector

@@ -22,6 +22,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 
 #include "fleetmark/v1/agent.pb.h"
@@ -46,6 +47,8 @@ struct CommitResult {
   // Records at or below the sender's watermark, and runs stored already by another epoch.
   uint64_t duplicates = 0;
   uint64_t series_created = 0;
+  uint64_t too_old = 0;                    // runs not stored, as they would be dropped at once
+  uint64_t samples_too_old = 0;            // not stored likewise; their runs are
   uint64_t samples_over_series_limit = 0;  // not stored, as max_series was reached; their runs are
   std::vector<uint64_t> touched_series;
 };
@@ -54,6 +57,44 @@ struct CommitResult {
 struct Page {
   uint32_t limit = 1000;
   std::string token;
+};
+
+// A condition on one label of series: node, benchmark, metric, unit, plugin, plugin_version, params_digest,
+// or a label of the metric; one that a series does not have is empty. Regular expressions are RE2's and match
+// the whole value.
+struct LabelMatcher {
+  enum class Op { kEqual, kNotEqual, kRegex, kNotRegex };
+  std::string label;
+  Op op = Op::kEqual;
+  std::string value;
+};
+
+struct LatestSample {
+  uint64_t series_id = 0;
+  int64_t time_unix_ns = 0;
+  double value = 0;
+};
+
+enum class Tier : uint8_t { kHourly = 1, kDaily = 2 };  // the numbers are on disk
+
+// What a tier keeps of one hour or day.
+struct TierSummary {
+  int64_t begin_unix_ns = 0;
+  uint64_t count = 0;
+  double min = 0;
+  double median = 0;
+  double max = 0;
+
+  friend bool operator==(const TierSummary&, const TierSummary&) = default;
+};
+
+struct MaintenanceResult {
+  uint64_t days_summarised = 0;  // of groups
+  uint64_t chunks_dropped = 0;
+  uint64_t series_dropped = 0;
+  uint64_t runs_dropped = 0;
+  uint64_t events_dropped = 0;
+  bool shortened = false;  // samples and runs were kept for a shorter time, as max_bytes is exceeded
 };
 
 struct StoreCounts {
@@ -65,12 +106,28 @@ struct StoreCounts {
   uint64_t open_findings_worse = 0;
   std::vector<std::pair<std::string, uint64_t>> runs_by_outcome;  // "ok", "failed", …
   uint64_t disk_bytes = 0;
+  std::vector<std::pair<std::string, uint64_t>> bytes_by_family;  // of table files; docs/storage-format.md
 };
 
 class Store {
  public:
+  // How long each kind is kept; InfiniteDuration: for ever.
+  struct Retention {
+    absl::Duration raw = absl::Hours(24) * 90;  // samples
+    absl::Duration hourly = absl::Hours(24) * 730;
+    absl::Duration daily = absl::InfiniteDuration();
+    absl::Duration runs = absl::Hours(24) * 90;  // with their logs; a run's metrics are samples
+    absl::Duration events = absl::Hours(24) * 730;
+    // A series, with its tiers, that got no sample for so long (and for `raw`) is removed.
+    absl::Duration series = absl::Hours(24) * 730;
+    // While the store is larger, samples and runs are kept for a shorter time, but for a day at least. 0: no
+    // bound.
+    uint64_t max_bytes = 0;
+  };
+
   struct Options {
     std::string folder;
+    Retention retention;
     uint64_t max_series = 5'000'000;
     uint64_t cache_bytes = 64 << 20;
     uint64_t write_buffer_bytes = 32 << 20;
@@ -122,12 +179,34 @@ class Store {
   absl::StatusOr<std::vector<v1::Series>> ListSeries(const v1::Selector& selector, const Page& page,
                                                      std::string* next_token) const;
 
+  // The series that all matchers match, ascending. InvalidArgument for a regular expression that RE2 refuses.
+  absl::StatusOr<std::vector<uint64_t>> Select(absl::Span<const LabelMatcher> matchers) const;
+  // Of all series, ascending.
+  std::vector<std::string> LabelNames() const;
+  std::vector<std::string> LabelValues(const std::string& label) const;
+
+  // Each series' newest sample, from memory; series that are not known or have none are left out.
+  std::vector<LatestSample> Latest(absl::Span<const uint64_t> series_ids) const;
+
+  // Times and values of [from, to) of many series, each ascending in time, in the order of `series_ids`, all
+  // as of one moment. The cheapest way to read much. Until `visit` returns false; series that are not known
+  // are left out.
+  absl::Status ScanValues(absl::Span<const uint64_t> series_ids, int64_t from_unix_ns, int64_t to_unix_ns,
+                          absl::FunctionRef<bool(uint64_t series_id, absl::Span<const int64_t> times_unix_ns,
+                                                 absl::Span<const double> values)>
+                              visit) const;
+
   // Samples in time order of [from, to), until `visit` returns false.
   absl::Status ScanSamples(uint64_t series_id, int64_t from_unix_ns, int64_t to_unix_ns,
                            absl::FunctionRef<bool(const v1::Sample&)> visit) const;
   // The newest `count` samples before `to`, ascending.
   absl::StatusOr<std::vector<v1::Sample>> LastSamples(uint64_t series_id, int64_t to_unix_ns,
                                                       size_t count) const;
+
+  // The summaries of periods that begin in [from, to), ascending. Of a day they are there from an hour after
+  // its end on, at the next Maintain.
+  absl::StatusOr<std::vector<TierSummary>> ReadTier(uint64_t series_id, Tier tier, int64_t from_unix_ns,
+                                                    int64_t to_unix_ns) const;
 
   absl::StatusOr<v1::NodeRun> GetRun(const std::string& run_id) const;
   // Newest first; without log_tail.
@@ -142,6 +221,20 @@ class Store {
 
   // OK while writes are taken; else why not.
   absl::Status Health() const;
+
+  // --- care ------------------------------------------------------------------------------------------
+
+  // Makes the tiers of days that have ended, and drops what is older than it is to be kept. From then on,
+  // samples and runs that are older are not taken. To be called from time to time; writers wait for its
+  // steps, each of some milliseconds.
+  absl::StatusOr<MaintenanceResult> Maintain(int64_t now_unix_ns);
+
+  // Copies the store as it is now to a folder that does not exist yet, while it goes on working. Files are
+  // linked where the file system can. The copy is a store that Open takes.
+  absl::Status Backup(const std::string& folder);
+
+  // Packs all rows into chunks and compacts the database. Blocks writers for the first, not the second.
+  absl::Status Compact();
 
  private:
   struct Impl;

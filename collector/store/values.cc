@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "collector/store/chunk_codec/bit_stream.h"
 #include "common/base/status.h"
 
 namespace fleetmark::collector {
@@ -47,6 +48,57 @@ absl::Status DecodeMessage(std::string_view value, google::protobuf::MessageLite
   return absl::OkStatus();
 }
 
+// Fields are dropped from the bytes: a copy of the message without them would cost more than all the rest,
+// and unknown fields stay.
+std::string EncodeRun(const v1::Run& run, bool metrics_apart) {
+  std::string whole;
+  run.AppendToString(&whole);
+  std::string value = Versioned();
+  value.push_back(metrics_apart ? 1 : 0);
+  std::string_view rest = whole;
+  while (!rest.empty()) {
+    const std::string_view field = rest;
+    uint64_t tag = 0;
+    uint64_t size = 0;
+    bool ok = TakeVarint(&rest, &tag);
+    switch (ok ? tag & 7 : 0) {
+      case 0:
+        ok = ok && TakeVarint(&rest, &size);
+        size = 0;
+        break;
+      case 1:
+        size = 8;
+        break;
+      case 2:
+        ok = TakeVarint(&rest, &size);
+        break;
+      case 5:
+        size = 4;
+        break;
+      default:
+        ok = false;
+    }
+    if (!ok || size > rest.size()) return value.append(field);  // groups, which no field of a run is
+    rest.remove_prefix(size);
+    const uint64_t number = tag >> 3;
+    if (number == v1::Run::kLogTailFieldNumber) continue;
+    if (metrics_apart && number == v1::Run::kMetricsFieldNumber) continue;
+    value.append(field.substr(0, field.size() - rest.size()));
+  }
+  return value;
+}
+
+absl::Status DecodeRun(std::string_view value, v1::Run* run, bool* metrics_apart) {
+  FM_ASSIGN_OR_RETURN(std::string_view payload, Payload(value, 1));
+  if (payload[0] != 0 && payload[0] != 1) return absl::DataLossError("a stored run is malformed");
+  *metrics_apart = payload[0] == 1;
+  payload.remove_prefix(1);
+  if (!run->ParseFromArray(payload.data(), static_cast<int>(payload.size()))) {
+    return absl::DataLossError("a stored run can't be parsed");
+  }
+  return absl::OkStatus();
+}
+
 std::string EncodeBytes(std::string_view bytes) { return Versioned().append(bytes); }
 
 absl::StatusOr<std::string> DecodeBytes(std::string_view value) {
@@ -72,22 +124,6 @@ void SeriesStats::Add(int64_t time_unix_ns, double value) {
     last_value = value;
   }
   ++samples;
-}
-
-std::string EncodeSeriesStats(const SeriesStats& stats) {
-  std::string value = Versioned();
-  AppendU64(&value, stats.samples);
-  AppendU64(&value, static_cast<uint64_t>(stats.first_unix_ns));
-  AppendU64(&value, static_cast<uint64_t>(stats.last_unix_ns));
-  AppendU64(&value, std::bit_cast<uint64_t>(stats.last_value));
-  return value;
-}
-
-absl::StatusOr<SeriesStats> DecodeSeriesStats(std::string_view value) {
-  FM_ASSIGN_OR_RETURN(const std::string_view payload, Payload(value, 32));
-  return SeriesStats{ReadU64(payload), static_cast<int64_t>(ReadU64(payload.substr(8))),
-                     static_cast<int64_t>(ReadU64(payload.substr(16))),
-                     std::bit_cast<double>(ReadU64(payload.substr(24)))};
 }
 
 std::string EncodeRunSummary(const RunSummary& summary) {

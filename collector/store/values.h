@@ -19,9 +19,13 @@
 
 namespace fleetmark::collector {
 
-// nodes, series, runs, findings, events
+// nodes, findings, events
 std::string EncodeMessage(const google::protobuf::MessageLite& message);
 absl::Status DecodeMessage(std::string_view value, google::protobuf::MessageLite* message);
+
+// runs: the message without its log, and without its metrics where they lie in the series.
+std::string EncodeRun(const v1::Run& run, bool metrics_apart);
+absl::Status DecodeRun(std::string_view value, v1::Run* run, bool* metrics_apart);
 
 // run_logs, detector_state
 std::string EncodeBytes(std::string_view bytes);
@@ -31,7 +35,7 @@ absl::StatusOr<std::string> DecodeBytes(std::string_view value);
 std::string EncodeNumber(uint64_t number);
 absl::StatusOr<uint64_t> DecodeNumber(std::string_view value);
 
-// series_stats: what changes with each sample.
+// What is known of a series' samples without reading them.
 struct SeriesStats {
   uint64_t samples = 0;
   int64_t first_unix_ns = 0;
@@ -41,8 +45,6 @@ struct SeriesStats {
   void Add(int64_t time_unix_ns, double value);
   friend bool operator==(const SeriesStats&, const SeriesStats&) = default;
 };
-std::string EncodeSeriesStats(const SeriesStats& stats);
-absl::StatusOr<SeriesStats> DecodeSeriesStats(std::string_view value);
 
 // runs_by_time: what listings filter by, so that they read only the runs that they return.
 struct RunSummary {

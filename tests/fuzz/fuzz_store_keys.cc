@@ -3,11 +3,12 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "google/protobuf/stubs/logging.h"
 
+#include "collector/store/group_values.h"
 #include "collector/store/keys.h"
-#include "collector/store/sample_codec.h"
 #include "collector/store/values.h"
 
 namespace fleetmark::collector {
@@ -18,7 +19,10 @@ void Require(bool condition) {
 }
 
 void ReadKeys(std::string_view bytes) {
-  if (const auto key = ParseSampleKey(bytes)) Require(EncodeSampleKey(*key) == bytes);
+  if (const auto key = ParseRowKey(bytes)) Require(EncodeRowKey(*key) == bytes);
+  if (const auto key = ParseChunkKey(bytes)) Require(EncodeChunkKey(*key) == bytes);
+  if (const auto key = ParseDayKey(bytes)) Require(EncodeDayKey(*key) == bytes);
+  if (const auto key = ParseTierKey(bytes)) Require(EncodeTierKey(*key) == bytes);
   if (const auto key = ParseTimeKey(bytes)) Require(EncodeTimeKey(*key) == bytes);
   if (const auto id = ParseSeriesIdKey(bytes)) Require(SeriesIdKey(*id) == bytes);
   if (const auto ulid = UlidFromText(bytes)) Require(UlidToText(*ulid) == bytes);
@@ -27,9 +31,12 @@ void ReadKeys(std::string_view bytes) {
 }
 
 void ReadValues(std::string_view bytes) {
-  if (const auto stats = DecodeSeriesStats(bytes); stats.ok()) {
-    Require(bytes.starts_with(EncodeSeriesStats(*stats)));
+  if (const auto stats = DecodeGroupStats(bytes); stats.ok()) {
+    Require(DecodeGroupStats(EncodeGroupStats(*stats)).ok());
   }
+  if (const auto group = DecodeGroup(bytes); group.ok()) Require(DecodeGroup(EncodeGroup(*group)).ok());
+  std::vector<RowCell> cells;
+  if (DecodeRow(bytes, &cells).ok()) Require(DecodeRow(EncodeRow(cells), &cells).ok());
   if (const auto place = DecodeRunPlace(bytes); place.ok()) Require(EncodeRunPlace(*place) == bytes);
   if (const auto summary = DecodeRunSummary(bytes); summary.ok())
     Require(EncodeRunSummary(*summary) == bytes);
@@ -40,9 +47,8 @@ void ReadValues(std::string_view bytes) {
   const google::protobuf::LogSilencer quiet;
   v1::Run run;
   (void)DecodeMessage(bytes, &run).ok();
-  if (bytes.size() < 32) return;
-  const auto sample = DecodeSample(bytes.substr(0, 32), bytes.substr(32));
-  if (sample.ok()) Require(UlidFromText(sample->run_id()).has_value());
+  bool metrics_apart = false;
+  (void)DecodeRun(bytes, &run, &metrics_apart).ok();
 }
 
 }  // namespace

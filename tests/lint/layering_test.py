@@ -21,7 +21,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.M)
 FOREIGN = {
     r"grpc(pp)?/|fleetmark/v1/\w+\.grpc\.pb\.h|agent/gate/podresources/.*\.pb\.h": (
         "common/net", "agent/gate/kubelet_client.cc", "agent/upload", "collector/ingest", "collector/query", "collector/collector.cc",
-        "cli/client.cc"),
+        "cli/client.cc", "bench/store"),
     r"rocksdb/": ("collector/store",),
     r"httplib\.h": ("common/http",),
     r"yaml-cpp/": ("common/config",),
@@ -30,7 +30,7 @@ FOREIGN = {
     r"CLI/": ("cli/main.cc",),
     r"sqlite3\.h": ("agent/spool",),
     r"curl/": (),
-    r"re2/": ("plugins/parse",),
+    r"re2/": ("plugins/parse", "collector/store/series_catalog.cc"),
     r"nlohmann/": ("plugins",),
     r"cblas\.h|openblas": ("plugins/gemm",),
     r"numa\.h": ("plugins",),

@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <random>
 #include <set>
 #include <string>
+#include <thread>
 
 #include "gtest/gtest.h"
 
@@ -18,7 +20,11 @@
 namespace fleetmark::collector {
 namespace {
 
-constexpr int kRounds = 20;
+// FM_CRASH_ROUNDS=500 for the long form.
+int Rounds() {
+  const char* const rounds = std::getenv("FM_CRASH_ROUNDS");
+  return rounds == nullptr ? 12 : std::atoi(rounds);
+}
 
 Store::Options OptionsFor(const std::string& folder) {
   Store::Options options;
@@ -33,6 +39,16 @@ Store::Options OptionsFor(const std::string& folder) {
   if (!store.ok()) _exit(3);
   const auto watermark = (*store)->Watermark("n1", kEpoch);
   if (!watermark.ok()) _exit(4);
+  // Maintenance, compaction and backups meet the kill too.
+  std::thread care([&store, &folder] {
+    const std::string copy = folder + "/copy";
+    for (;;) {
+      RemoveTree(copy).IgnoreError();
+      if (!(*store)->Maintain(kStartNs + int64_t{10} * 86'400 * 1'000'000'000).ok()) _exit(7);
+      if (!(*store)->Backup(copy).ok()) _exit(8);
+      if (!(*store)->Compact().ok()) _exit(9);
+    }
+  });
   for (uint64_t sequence = *watermark + 1;;) {
     SenderRecords batch{"n1", kEpoch, {}};
     for (int i = 0; i < 5; ++i, ++sequence) {
@@ -71,7 +87,7 @@ uint64_t CommitAndKill(const std::string& folder, int ms) {
 TEST(StoreCrash, EveryAcknowledgedRecordIsThereOnceAfterAKill) {
   TempFolder folder;
   std::mt19937 rng(7);
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < Rounds(); ++round) {
     const uint64_t acked = CommitAndKill(folder.path(), std::uniform_int_distribution<int>(0, 120)(rng));
     auto store = Store::Open(OptionsFor(folder.path()));
     ASSERT_TRUE(store.ok()) << store.status();

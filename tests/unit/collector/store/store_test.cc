@@ -330,10 +330,10 @@ void ChangeFormat(const std::string& folder, const std::string& format) {
 
 TEST_F(StoreTest, RefusesANewerFormat) {
   store_.reset();
-  ChangeFormat(options_.folder, std::string("\x01\0\0\0\0\0\0\0\x02", 9));
+  ChangeFormat(options_.folder, std::string("\x01\0\0\0\0\0\0\0\x03", 9));
   const auto store = Store::Open(options_);
   EXPECT_EQ(store.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(Message(store.status()), HasSubstr("format 2"));
+  EXPECT_THAT(Message(store.status()), HasSubstr("format 3"));
 }
 
 TEST_F(StoreTest, RefusesAColumnFamilyThatItDoesNotKnow) {

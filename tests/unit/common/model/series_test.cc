@@ -68,7 +68,7 @@ TEST(Series, CheckRunNamesTheField) {
       {[](v1::Run& r) { r.mutable_metrics(0)->set_value(INFINITY); }, "metrics[0].value"},
       {[](v1::Run& r) { r.mutable_metrics(0)->set_unit("GBs"); }, "metrics[0].unit"},
       {[](v1::Run& r) { r.mutable_metrics(0)->set_name("Triad"); }, "metrics[0].name"},
-      {[](v1::Run& r) { *r.add_metrics() = r.metrics(0); }, "metrics[1]"},
+      {[](v1::Run& r) { *r.add_metrics() = r.metrics(0); }, "metrics give"},
       {[](v1::Run& r) { (*r.mutable_metrics(0)->mutable_labels())["l"] = std::string(300, 'v'); },
        "label value"},
       {[](v1::Run& r) {
