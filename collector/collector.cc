@@ -16,10 +16,13 @@
 #include "collector/ingest/committer.h"
 #include "collector/ingest/ingest_metrics.h"
 #include "collector/ingest/ingest_service.h"
+#include "collector/promql/engine.h"
 #include "collector/query/http_routes.h"
+#include "collector/query/prometheus_routes.h"
 #include "collector/query/query_api.h"
 #include "collector/query/query_service.h"
 #include "collector/query/static_files.h"
+#include "collector/query/store_series_source.h"
 #include "collector/store/store.h"
 #include "common/base/clock.h"
 #include "common/base/file.h"
@@ -80,6 +83,7 @@ struct Collector::Parts {
   absl::Status MakeDetection(const CollectorConfig& config);
   void MakeIngest(const CollectorConfig& config);
   void MakeQuery();
+  void MakePrometheus(const CollectorConfig& config);
   absl::Status ServeHttp(const CollectorConfig& config);
   absl::Status ServeGrpc(const CollectorConfig& config);
   std::vector<std::string> Problems() const;
@@ -94,6 +98,9 @@ struct Collector::Parts {
   std::unique_ptr<IngestService> ingest;
   std::unique_ptr<QueryApi> query;
   std::unique_ptr<QueryService> query_service;
+  std::unique_ptr<StoreSeriesSource> series;
+  std::unique_ptr<promql::Engine> engine;
+  std::unique_ptr<PrometheusRoutes> prometheus;
   std::unique_ptr<HttpRoutes> routes;
   std::unique_ptr<HttpServer> http;
   std::unique_ptr<grpc::Server> grpc;
@@ -168,12 +175,21 @@ void Collector::Parts::MakeQuery() {
   query_service = std::make_unique<QueryService>(QueryService::Options{.api = query.get()});
 }
 
+void Collector::Parts::MakePrometheus(const CollectorConfig& config) {
+  series = std::make_unique<StoreSeriesSource>(*store, RealClock());
+  engine = std::make_unique<promql::Engine>(
+      promql::Engine::Options{.source = series.get(), .clock = &RealClock(), .query = config.prometheus});
+  prometheus = std::make_unique<PrometheusRoutes>(
+      PrometheusRoutes::Options{.engine = engine.get(), .clock = &RealClock(), .version = FM_VERSION});
+}
+
 absl::Status Collector::Parts::ServeHttp(const CollectorConfig& config) {
   if (config.http.host.empty()) return absl::OkStatus();
   http = std::make_unique<HttpServer>();
   routes = std::make_unique<HttpRoutes>(
       HttpRoutes::Options{.api = query.get(), .metrics = &metrics, .clock = &RealClock()});
   routes->Register(*http);
+  prometheus->Register(*http);
   if (!config.web_dir.empty()) FM_RETURN_IF_ERROR(ServeFolder(config.web_dir, *http));
   return http->Start(config.http.host, config.http.port).status();
 }
@@ -201,6 +217,7 @@ absl::Status Collector::OpenStore() {
   FM_RETURN_IF_ERROR(parts_->MakeDetection(config_));
   parts_->MakeIngest(config_);
   parts_->MakeQuery();
+  parts_->MakePrometheus(config_);
   return absl::OkStatus();
 }
 

@@ -126,6 +126,26 @@ void ReadStore(YamlValue store, CollectorConfig& config) {
   store.NoOtherKeys();
 }
 
+// How queries in PromQL are bounded, and how far back they look.
+promql::QueryOptions ReadPrometheus(YamlValue section) {
+  promql::QueryOptions out;
+  YamlValue lookback = section.Key("lookback");
+  if (lookback.present() && lookback.String() != "auto") {
+    out.lookback = lookback.Duration(out.lookback, absl::Seconds(1), absl::Hours(24 * 3660));
+  }
+  out.subquery_step = section.Key("subquery_step").Duration(out.subquery_step, absl::Milliseconds(1));
+  out.timeout = section.Key("timeout").Duration(out.timeout, absl::Milliseconds(1), absl::Hours(1));
+  const auto count = [&section](const char* key, size_t fallback) {
+    return static_cast<size_t>(section.Key(key).Int(static_cast<int64_t>(fallback), 1));
+  };
+  out.max_series = count("max_series", out.max_series);
+  out.max_samples = count("max_samples", out.max_samples);
+  out.max_values = count("max_values", out.max_values);
+  out.max_steps = count("max_steps", out.max_steps);
+  section.NoOtherKeys();
+  return out;
+}
+
 HostPort ReadListener(YamlValue section, const std::string& default_value, bool needs_tls,
                       const CollectorConfig& config) {
   YamlValue listen = section.Key("listen");
@@ -158,6 +178,7 @@ absl::StatusOr<CollectorConfig> ParseCollectorConfig(std::string_view text, cons
   ReadStore(root.Key("store"), config);
   for (YamlValue& item : root.Key("references").Items()) config.references.push_back(ReadReference(item));
   config.limits = ReadLimits(root.Key("limits"));
+  config.prometheus = ReadPrometheus(root.Key("prometheus"));
   root.NoOtherKeys();
   FM_RETURN_IF_ERROR(reader.status());
   return config;

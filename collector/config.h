@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include "collector/promql/query_options.h"
 #include "common/model/labels.h"
 #include "common/net/endpoint.h"
 #include "common/obs/log.h"
@@ -56,6 +57,7 @@ struct CollectorConfig {
   uint64_t max_series = 0;
   std::vector<ReferenceConfig> references;
   std::vector<LimitConfig> limits;
+  promql::QueryOptions prometheus;
 };
 
 absl::StatusOr<CollectorConfig> LoadCollectorConfig(const std::string& path);
