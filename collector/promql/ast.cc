@@ -21,7 +21,9 @@ std::string ShiftText(const TimeShift& shift) {
 struct Printer {
   std::string operator()(const NumberExpr& number) const { return PlainNumber(number.value); }
   std::string operator()(const StringExpr& text) const { return Quoted(text.value); }
-  std::string operator()(const ParenExpr& paren) const { return absl::StrCat("(", ToString(*paren.inner), ")"); }
+  std::string operator()(const ParenExpr& paren) const {
+    return absl::StrCat("(", ToString(*paren.inner), ")");
+  }
   std::string operator()(const UnaryExpr& unary) const {
     return absl::StrCat(unary.negative ? "-" : "+", ToString(*unary.inner));
   }
@@ -53,8 +55,8 @@ struct Printer {
   std::string operator()(const AggregateExpr& aggregate) const {
     std::string out(aggregate.name);
     if (aggregate.without || !aggregate.grouping.empty()) {
-      absl::StrAppend(&out, aggregate.without ? " without (" : " by (", absl::StrJoin(aggregate.grouping, ", "),
-                      ") ");
+      absl::StrAppend(&out, aggregate.without ? " without (" : " by (",
+                      absl::StrJoin(aggregate.grouping, ", "), ") ");
     }
     absl::StrAppend(&out, "(");
     if (aggregate.param != nullptr) absl::StrAppend(&out, ToString(*aggregate.param), ", ");
@@ -87,8 +89,7 @@ struct Typer {
   ValueType operator()(const CallExpr& call) const { return call.function->result; }
   ValueType operator()(const AggregateExpr&) const { return ValueType::kVector; }
   ValueType operator()(const BinaryExpr& binary) const {
-    const bool scalars =
-        binary.lhs->type() == ValueType::kScalar && binary.rhs->type() == ValueType::kScalar;
+    const bool scalars = binary.lhs->type() == ValueType::kScalar && binary.rhs->type() == ValueType::kScalar;
     return scalars ? ValueType::kScalar : ValueType::kVector;
   }
   ValueType operator()(const UnaryExpr& unary) const { return unary.inner->type(); }
@@ -117,8 +118,8 @@ bool IsComparison(BinaryExpr::Op op) {
 bool IsSetOperator(BinaryExpr::Op op) { return op >= BinaryExpr::Op::kAnd; }
 
 std::string_view OpText(BinaryExpr::Op op) {
-  constexpr std::string_view kTexts[] = {"+",  "-", "*",  "/", "%",  "^",   "atan2", "==",
-                                         "!=", "<", "<=", ">", ">=", "and", "or",    "unless"};
+  constexpr std::string_view kTexts[] = {
+      "+", "-", "*", "/", "%", "^", "atan2", "==", "!=", "<", "<=", ">", ">=", "and", "or", "unless"};
   return kTexts[static_cast<size_t>(op)];
 }
 

@@ -62,7 +62,18 @@ struct CallExpr {
 
 struct AggregateExpr {
   enum class Op {
-    kSum, kAvg, kMin, kMax, kCount, kGroup, kStddev, kStdvar, kCountValues, kTopk, kBottomk, kQuantile
+    kSum,
+    kAvg,
+    kMin,
+    kMax,
+    kCount,
+    kGroup,
+    kStddev,
+    kStdvar,
+    kCountValues,
+    kTopk,
+    kBottomk,
+    kQuantile
   };
   Op op = Op::kSum;
   std::string_view name;
@@ -83,9 +94,22 @@ struct Matching {
 
 struct BinaryExpr {
   enum class Op {
-    kAdd, kSub, kMul, kDiv, kMod, kPow, kAtan2,
-    kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual,
-    kAnd, kOr, kUnless
+    kAdd,
+    kSub,
+    kMul,
+    kDiv,
+    kMod,
+    kPow,
+    kAtan2,
+    kEqual,
+    kNotEqual,
+    kLess,
+    kLessEqual,
+    kGreater,
+    kGreaterEqual,
+    kAnd,
+    kOr,
+    kUnless
   };
   Op op = Op::kAdd;
   ExprPtr lhs;

@@ -24,8 +24,8 @@ Value ScalarWithScalar(const BinaryExpr& expr, Value lhs, const Value& rhs) {
 }
 
 // `vector_left`: the vector is the left operand.
-absl::StatusOr<Value> VectorWithScalar(const BinaryExpr& expr, Value vector, const std::vector<double>& scalar,
-                                       bool vector_left) {
+absl::StatusOr<Value> VectorWithScalar(const BinaryExpr& expr, Value vector,
+                                       const std::vector<double>& scalar, bool vector_left) {
   for (Column& column : vector.columns) {
     for (size_t i = 0; i < column.values.size(); ++i) {
       double& value = column.values[i];
@@ -143,7 +143,8 @@ LabelSet MatchLabels(const Matching& matching, const LabelSet& metric) {
 }
 
 bool DropsName(const BinaryExpr& expr) {
-  return expr.return_bool || (!IsComparison(expr.op) && !IsSetOperator(expr.op));
+  // That atan2 keeps the name is so in Prometheus 2.
+  return expr.return_bool || (!IsComparison(expr.op) && !IsSetOperator(expr.op) && expr.op != Op::kAtan2);
 }
 
 absl::StatusOr<Value> EvaluateBinary(const BinaryExpr& expr, Value lhs, Value rhs, const Grid& grid) {
@@ -154,8 +155,7 @@ absl::StatusOr<Value> EvaluateBinary(const BinaryExpr& expr, Value lhs, Value rh
   if (!left) return VectorWithScalar(expr, std::move(rhs), lhs.scalar, false);
   Value out{.type = ValueType::kVector};
   if (IsSetOperator(expr.op)) {
-    FM_ASSIGN_OR_RETURN(out.columns,
-                        CombineSets(expr, std::move(lhs.columns), std::move(rhs.columns), grid));
+    FM_ASSIGN_OR_RETURN(out.columns, CombineSets(expr, std::move(lhs.columns), std::move(rhs.columns), grid));
   } else {
     FM_ASSIGN_OR_RETURN(out.columns, JoinVectors(expr, lhs.columns, rhs.columns, grid));
   }

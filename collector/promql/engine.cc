@@ -98,7 +98,8 @@ absl::StatusOr<QueryResult> Engine::Range(std::string_view query, QueryRange ran
   }
   FM_ASSIGN_OR_RETURN(const ExprPtr expr, ParseQuery(query));
   if (expr->type() != ValueType::kScalar && expr->type() != ValueType::kVector) {
-    return absl::InvalidArgumentError(absl::StrCat("invalid expression type \"", TypeName(expr->type()).data(),
+    return absl::InvalidArgumentError(absl::StrCat("invalid expression type \"",
+                                                   TypeName(expr->type()).data(),
                                                    "\" for range query, must be Scalar or instant Vector"));
   }
   Selection selection(*options_.source, Shortened(options_.query, timeout), *options_.clock,

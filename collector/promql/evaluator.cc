@@ -134,7 +134,8 @@ absl::StatusOr<Value> Evaluator::EvaluateNode(const CallExpr& call, const Grid& 
   return (this->*FindHandler(call.function->name))(call, grid);
 }
 
-absl::StatusOr<std::vector<std::vector<double>>> Evaluator::ScalarArgs(const CallExpr& call, const Grid& grid) {
+absl::StatusOr<std::vector<std::vector<double>>> Evaluator::ScalarArgs(const CallExpr& call,
+                                                                       const Grid& grid) {
   std::vector<std::vector<double>> args;
   for (const ExprPtr& arg : call.args) {
     if (arg->type() != ValueType::kScalar) continue;
@@ -153,7 +154,8 @@ absl::StatusOr<Value> Evaluator::CallRange(const CallExpr& call, const Grid& gri
   Value out{.type = ValueType::kVector};
   std::vector<double> params(scalars.size());
   const auto visit = [&](const Metric& metric, std::span<const Point> points) -> absl::Status {
-    Column column{function.keeps_name ? metric : NameDropped(metric), std::vector<double>(grid.count, kAbsent)};
+    Column column{function.keeps_name ? metric : NameDropped(metric),
+                  std::vector<double>(grid.count, kAbsent)};
     WindowCursor windows(points, range.range_ms);
     size_t seen = 0;
     for (size_t i = 0; i < grid.count; ++i) {
@@ -210,7 +212,8 @@ absl::Status Evaluator::Ranges(const Expr& expr, const Grid& grid, Selection::Vi
   return SubqueryRanges(std::get<SubqueryExpr>(inner.node), grid, visit);
 }
 
-absl::Status Evaluator::SubqueryRanges(const SubqueryExpr& subquery, const Grid& grid, Selection::Visit visit) {
+absl::Status Evaluator::SubqueryRanges(const SubqueryExpr& subquery, const Grid& grid,
+                                       Selection::Visit visit) {
   const TimeSpan covered = selection_.Covered(subquery.shift, subquery.range_ms, grid);
   Grid inner;
   inner.step_ms = subquery.step_ms != 0 ? subquery.step_ms

@@ -44,7 +44,7 @@ class Join {
   // The columns of the one side with the same labels, of which at most one has a sample at any step.
   struct Group {
     std::vector<const Column*> columns;
-    std::vector<char> matched;                       // one-to-one: the steps that have a result
+    std::vector<char> matched;                        // one-to-one: the steps that have a result
     absl::flat_hash_map<LabelSet, size_t> by_metric;  // many-to-one: the results of this group
   };
 
@@ -65,7 +65,8 @@ class Join {
     return absl::OkStatus();
   }
 
-  absl::Status CheckUnique(const LabelSet& labels, const Group& group, const std::vector<char>& relevant) const {
+  absl::Status CheckUnique(const LabelSet& labels, const Group& group,
+                           const std::vector<char>& relevant) const {
     for (size_t i = 0; i < grid_.count && group.columns.size() > 1; ++i) {
       const Column* first = nullptr;
       for (const Column* column : group.columns) {
@@ -74,10 +75,11 @@ class Join {
           first = column;
           continue;
         }
-        return ExecutionError(absl::StrCat(
-            "found duplicate series for the match group ", labels.ToString(), " on the ",
-            swapped_ ? "left" : "right", " hand-side of the operation: [", column->metric->ToString(), ", ",
-            first->metric->ToString(), "];many-to-many matching not allowed: matching labels must be unique on one side"));
+        return ExecutionError(
+            absl::StrCat("found duplicate series for the match group ", labels.ToString(), " on the ",
+                         swapped_ ? "left" : "right", " hand-side of the operation: [",
+                         column->metric->ToString(), ", ", first->metric->ToString(),
+                         "];many-to-many matching not allowed: matching labels must be unique on one side"));
       }
     }
     return absl::OkStatus();

@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <string_view>
 #include <utility>
 
@@ -11,26 +12,40 @@
 namespace fleetmark::collector::promql {
 namespace {
 
-std::string Format(double value, std::chars_format format) {
+// The shortest digits that read back as the value, as d.ddde±xx. Only for finite values.
+std::string Scientific(double value) {
+  std::array<char, 32> buffer;  // sign, 17 digits, point, exponent
+  const auto result =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific);
+  return {buffer.data(), result.ptr};
+}
+
+const char* SpecialText(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
-  std::array<char, 400> buffer;  // the longest double has 309 digits before its point or 1,074 after it
-  auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, format);
-  if (result.ec == std::errc()) return {buffer.data(), result.ptr};
-  std::string longer(1200, '\0');
-  result = std::to_chars(longer.data(), longer.data() + longer.size(), value, format);
-  longer.resize(static_cast<size_t>(result.ptr - longer.data()));
-  return longer;
+  return nullptr;
 }
 
 }  // namespace
 
-std::string PlainNumber(double value) { return Format(value, std::chars_format::fixed); }
+std::string PlainNumber(double value) {
+  if (const char* special = SpecialText(value)) return special;
+  // std::to_chars would print all digits that a large number has; Go fills up with zeros.
+  const std::string text = Scientific(std::fabs(value));
+  const size_t e = text.find('e');
+  const int exponent = atoi(text.c_str() + e + 1);
+  std::string digits = text.substr(0, 1) + (e > 2 ? text.substr(2, e - 2) : "");
+  const std::string sign = std::signbit(value) ? "-" : "";
+  if (exponent < 0) return sign + "0." + std::string(static_cast<size_t>(-exponent - 1), '0') + digits;
+  const auto whole = static_cast<size_t>(exponent) + 1;
+  if (digits.size() <= whole) return sign + digits + std::string(whole - digits.size(), '0');
+  return sign + digits.substr(0, whole) + "." + digits.substr(whole);
+}
 
 std::string JsonNumber(double value) {
   const double size = std::fabs(value);
-  const bool exponent = size != 0 && (size < 1e-6 || size >= 1e21);
-  return Format(value, exponent ? std::chars_format::scientific : std::chars_format::fixed);
+  const bool exponent = size != 0 && (size < 1e-6 || size >= 1e21) && std::isfinite(value);
+  return exponent ? Scientific(value) : PlainNumber(value);
 }
 
 std::string SecondsText(int64_t ms) {

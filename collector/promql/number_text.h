@@ -9,7 +9,8 @@
 
 namespace fleetmark::collector::promql {
 
-// The shortest text that reads back as the same number, without an exponent: Go's FormatFloat(v, 'f', -1, 64).
+// The shortest text that reads back as the same number, without an exponent: Go's FormatFloat(v, 'f', -1,
+// 64).
 std::string PlainNumber(double value);
 
 // The same with an exponent where it is below 1e-6 or from 1e21 on, as the JSON answers have it.

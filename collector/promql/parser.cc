@@ -221,7 +221,8 @@ class Parser {
     const Token& token = tokens_.Peek();
     const size_t offset = token.offset;
     double number = token.number;
-    if (token.kind == TokenKind::kNumber || (token.kind == TokenKind::kName && ParseNumber(token.text, &number))) {
+    if (token.kind == TokenKind::kNumber ||
+        (token.kind == TokenKind::kName && ParseNumber(token.text, &number))) {
       tokens_.Take();
       return MakeExpr(NumberExpr{number}, offset);
     }
@@ -292,9 +293,9 @@ class Parser {
     const size_t wanted = info.has_param ? 2 : 1;
     if (args.size() != wanted) {
       if (args.empty()) return tokens_.Error(offset, "no arguments for aggregate expression provided");
-      return tokens_.Error(offset,
-                           absl::StrCat("wrong number of arguments for aggregate expression provided, expected ",
-                                        wanted, ", got ", args.size()));
+      return tokens_.Error(
+          offset, absl::StrCat("wrong number of arguments for aggregate expression provided, expected ",
+                               wanted, ", got ", args.size()));
     }
     node.inner = std::move(args.back());
     if (info.has_param) node.param = std::move(args.front());

@@ -19,10 +19,10 @@ struct QueryOptions {
   absl::Duration subquery_step = absl::Minutes(1);
 
   // A query that would exceed one of these is refused, in words that name it.
-  size_t max_series = 200'000;       // of one selector
-  size_t max_samples = 50'000'000;   // read from the store, in all
-  size_t max_values = 20'000'000;    // series times steps, of one intermediate result
-  size_t max_steps = 11'000;         // as in Prometheus
+  size_t max_series = 200'000;      // of one selector
+  size_t max_samples = 50'000'000;  // read from the store, in all
+  size_t max_values = 20'000'000;   // series times steps, of one intermediate result
+  size_t max_steps = 11'000;        // as in Prometheus
   absl::Duration timeout = absl::Minutes(2);
 };
 

@@ -1,5 +1,5 @@
-// Functions of a window of samples. The formulas, with their compensated sums and the order of operations, are
-// Prometheus', so that results agree to the last digits.
+// Functions of a window of samples. The formulas, with their compensated sums and the order of operations,
+// are Prometheus', so that results agree to the last digits.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -89,8 +89,8 @@ Result QuantileOverTime(const Window& w, Params params) {
 
 double Seconds(int64_t ms) { return static_cast<double>(ms) / 1000; }
 
-// What the counter or gauge changed by over the whole window, extrapolated to its edges where the samples come
-// near to them.
+// What the counter or gauge changed by over the whole window, extrapolated to its edges where the samples
+// come near to them.
 Result Extrapolated(const Window& w, bool counter, bool per_second) {
   if (w.points.size() < 2) return std::nullopt;
   const Point& first = w.points.front();

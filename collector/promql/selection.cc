@@ -73,8 +73,8 @@ absl::Status Selection::ReadPoints(const SelectedSeries& series, TimeSpan span, 
 
 absl::StatusOr<Columns> Selection::Instant(const SelectorExpr& selector, const Grid& grid, bool times) {
   const TimeSpan covered = Covered(selector.shift, 0, grid);
-  const int64_t longest = absl::ToInt64Milliseconds(
-      options_.lookback > absl::ZeroDuration() ? options_.lookback : kMaxLookback);
+  const int64_t longest =
+      absl::ToInt64Milliseconds(options_.lookback > absl::ZeroDuration() ? options_.lookback : kMaxLookback);
   FM_ASSIGN_OR_RETURN(const std::vector<SelectedSeries> selected,
                       Select(selector.matchers, {covered.from_ms - longest, covered.to_ms}));
   FM_RETURN_IF_ERROR(CheckValues(selected.size(), grid.count));

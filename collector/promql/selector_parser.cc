@@ -80,7 +80,8 @@ absl::Status ReadAt(TokenReader& tokens, TimeShift* shift) {
 }
 
 absl::Status CheckMatchers(TokenReader& tokens, size_t offset, const Matchers& matchers) {
-  const bool any = std::any_of(matchers.begin(), matchers.end(), [](const Matcher& m) { return !m.Matches(""); });
+  const bool any =
+      std::any_of(matchers.begin(), matchers.end(), [](const Matcher& m) { return !m.Matches(""); });
   if (any) return absl::OkStatus();
   return tokens.Error(offset, "vector selector must contain at least one non-empty matcher");
 }

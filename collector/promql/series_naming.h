@@ -1,5 +1,5 @@
-// How Fleetmark's series are called in Prometheus' terms (docs/prometheus.md): what the query interface answers
-// with, and what remote write sends.
+// How Fleetmark's series are called in Prometheus' terms (docs/prometheus.md): what the query interface
+// answers with, and what remote write sends.
 //
 // Thread-safety: functions without state.
 #ifndef FLEETMARK_COLLECTOR_PROMQL_SERIES_NAMING_H_

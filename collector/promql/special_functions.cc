@@ -98,7 +98,7 @@ absl::StatusOr<Value> Evaluator::CallScalar(const CallExpr& call, const Grid& gr
 
 absl::StatusOr<Value> Evaluator::CallTimestamp(const CallExpr& call, const Grid& grid) {
   Value out{.type = ValueType::kVector};
-  if (const auto* selector = std::get_if<SelectorExpr>(&call.args[0]->node)) {
+  if (const auto* selector = std::get_if<SelectorExpr>(&Unwrapped(*call.args[0]).node)) {
     FM_ASSIGN_OR_RETURN(out.columns, selection_.Instant(*selector, grid, true));
   } else {
     // Of anything else, the time is that of the step.
@@ -121,12 +121,13 @@ absl::StatusOr<Value> Evaluator::CallSort(const CallExpr& call, const Grid& grid
   FM_ASSIGN_OR_RETURN(Value value, Evaluate(*call.args[0], grid));
   if (grid.count != 1) return value;  // a range's series are sorted by their labels
   const bool descending = call.function->name == "sort_desc";
-  std::stable_sort(value.columns.begin(), value.columns.end(), [descending](const Column& a, const Column& b) {
-    const double x = a.values[0];
-    const double y = b.values[0];
-    if (std::isnan(x) || std::isnan(y)) return !std::isnan(x);
-    return descending ? x > y : x < y;
-  });
+  std::stable_sort(value.columns.begin(), value.columns.end(),
+                   [descending](const Column& a, const Column& b) {
+                     const double x = a.values[0];
+                     const double y = b.values[0];
+                     if (std::isnan(x) || std::isnan(y)) return !std::isnan(x);
+                     return descending ? x > y : x < y;
+                   });
   return value;
 }
 
@@ -145,7 +146,8 @@ absl::StatusOr<Value> Evaluator::CallAbsentOverTime(const CallExpr& call, const 
   const Expr& inner = Unwrapped(arg);
   const auto* selector = std::get_if<SelectorExpr>(&inner.node);
   const TimeShift& shift = selector != nullptr ? selector->shift : std::get<SubqueryExpr>(inner.node).shift;
-  const int64_t range_ms = selector != nullptr ? selector->range_ms : std::get<SubqueryExpr>(inner.node).range_ms;
+  const int64_t range_ms =
+      selector != nullptr ? selector->range_ms : std::get<SubqueryExpr>(inner.node).range_ms;
   FM_RETURN_IF_ERROR(Ranges(arg, grid, [&](const Metric&, std::span<const Point> points) {
     size_t next = 0;
     for (size_t i = 0; i < grid.count; ++i) {

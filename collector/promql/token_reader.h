@@ -19,7 +19,8 @@ namespace fleetmark::collector::promql {
 
 class TokenReader {
  public:
-  TokenReader(std::string_view query, std::vector<Token> tokens) : query_(query), tokens_(std::move(tokens)) {}
+  TokenReader(std::string_view query, std::vector<Token> tokens)
+      : query_(query), tokens_(std::move(tokens)) {}
 
   const Token& Peek(size_t ahead = 0) const { return tokens_[std::min(next_ + ahead, tokens_.size() - 1)]; }
   Token Take() { return next_ + 1 < tokens_.size() ? tokens_[next_++] : tokens_.back(); }
@@ -30,15 +31,16 @@ class TokenReader {
 
   absl::Status Expect(std::string_view symbol, std::string_view where) {
     if (TakeSymbol(symbol)) return absl::OkStatus();
-    return Unexpected(where, absl::StrCat("expected \"", absl::string_view(symbol.data(), symbol.size()), "\""));
+    return Unexpected(where,
+                      absl::StrCat("expected \"", absl::string_view(symbol.data(), symbol.size()), "\""));
   }
 
   absl::Status Error(size_t offset, std::string_view what) const { return ParseError(query_, offset, what); }
 
   // "unexpected <what is next> in <where>, <hint>"
   absl::Status Unexpected(std::string_view where, std::string_view hint = {}) const {
-    std::string text = absl::StrCat("unexpected ", Describe(Peek()), " in ",
-                                    absl::string_view(where.data(), where.size()));
+    std::string text =
+        absl::StrCat("unexpected ", Describe(Peek()), " in ", absl::string_view(where.data(), where.size()));
     if (!hint.empty()) absl::StrAppend(&text, ", ", absl::string_view(hint.data(), hint.size()));
     return Error(offset(), text);
   }

@@ -85,7 +85,8 @@ class TypeChecker {
         return Error(*side, "binary expression must contain only scalar and instant vector types");
       }
     }
-    const int vectors = (binary.lhs->type() == ValueType::kVector) + (binary.rhs->type() == ValueType::kVector);
+    const int vectors =
+        (binary.lhs->type() == ValueType::kVector) + (binary.rhs->type() == ValueType::kVector);
     if (vectors == 0 && IsComparison(binary.op) && !binary.return_bool) {
       return Error(expr, "comparisons between scalars must use BOOL modifier");
     }

@@ -1,5 +1,5 @@
-// What an expression evaluates to over all steps of a query at once: for each series a column of values, one a
-// step. Label work is thus done once a series, not once a step.
+// What an expression evaluates to over all steps of a query at once: for each series a column of values, one
+// a step. Label work is thus done once a series, not once a step.
 //
 // Thread-safety: plain data and functions without state. Errors: FailedPrecondition for what Prometheus calls
 // an execution error.

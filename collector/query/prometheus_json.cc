@@ -43,7 +43,8 @@ HttpResponse Json(std::string body) {
 }
 
 void AppendPoint(const promql::Point& point, std::string* out) {
-  absl::StrAppend(out, "[", promql::SecondsText(point.time_ms), ",\"", promql::JsonNumber(point.value), "\"]");
+  absl::StrAppend(out, "[", promql::SecondsText(point.time_ms), ",\"", promql::JsonNumber(point.value),
+                  "\"]");
 }
 
 void AppendSeries(const promql::ResultSeries& series, bool matrix, std::string* out) {
@@ -107,8 +108,8 @@ std::string JsonResult(const promql::QueryResult& result) {
       AppendPoint(result.scalar, &out);
       return out + "}";
     case ValueType::kString:
-      return absl::StrCat("{\"resultType\":\"string\",\"result\":[", promql::SecondsText(result.scalar.time_ms),
-                          ",", JsonString(result.text), "]}");
+      return absl::StrCat("{\"resultType\":\"string\",\"result\":[",
+                          promql::SecondsText(result.scalar.time_ms), ",", JsonString(result.text), "]}");
     case ValueType::kVector:
     case ValueType::kMatrix:
       break;

@@ -76,8 +76,7 @@ absl::StatusOr<int64_t> ParseParamDurationMs(const std::string& text) {
 
 absl::Status InvalidParameter(std::string_view name, const absl::Status& why) {
   if (why.ok()) return why;
-  return absl::InvalidArgumentError(
-      absl::StrCat("invalid parameter \"", View(name), "\": ", why.message()));
+  return absl::InvalidArgumentError(absl::StrCat("invalid parameter \"", View(name), "\": ", why.message()));
 }
 
 absl::StatusOr<std::multimap<std::string, std::string>> ParseForm(std::string_view text) {
@@ -89,8 +88,7 @@ absl::StatusOr<std::multimap<std::string, std::string>> ParseForm(std::string_vi
     if (params.size() >= kMaxParams) return absl::InvalidArgumentError("more than 1000 parameters");
     const size_t equals = std::min(pair.find('='), pair.size());
     FM_ASSIGN_OR_RETURN(std::string name, DecodeForm(pair.substr(0, equals)));
-    FM_ASSIGN_OR_RETURN(std::string value,
-                        DecodeForm(pair.substr(std::min(pair.size(), equals + 1))));
+    FM_ASSIGN_OR_RETURN(std::string value, DecodeForm(pair.substr(std::min(pair.size(), equals + 1))));
     params.emplace(std::move(name), std::move(value));
   }
   return params;

@@ -112,12 +112,14 @@ class PrometheusRoutes::Impl : public std::enable_shared_from_this<PrometheusRou
     FM_ASSIGN_OR_RETURN(range.start_ms, params.RequiredTimeMs("start"));
     FM_ASSIGN_OR_RETURN(range.end_ms, params.RequiredTimeMs("end"));
     if (range.end_ms < range.start_ms) {
-      return InvalidParameter("end", absl::InvalidArgumentError("end timestamp must not be before start time"));
+      return InvalidParameter("end",
+                              absl::InvalidArgumentError("end timestamp must not be before start time"));
     }
     FM_ASSIGN_OR_RETURN(range.step_ms, params.DurationMs("step", 0));
     if (range.step_ms <= 0) {
-      return InvalidParameter("step", absl::InvalidArgumentError("zero or negative query resolution step widths "
-                                                                 "are not accepted. Try a positive integer"));
+      return InvalidParameter("step",
+                              absl::InvalidArgumentError("zero or negative query resolution step widths "
+                                                         "are not accepted. Try a positive integer"));
     }
     FM_ASSIGN_OR_RETURN(const absl::Duration timeout, Timeout(params));
     return Result(engine_.Range(params.Text("query"), range, timeout));

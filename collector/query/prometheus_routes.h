@@ -1,5 +1,5 @@
-// Prometheus' HTTP query API under /api/v1 (docs/prometheus.md), as Grafana's Prometheus data source and other
-// clients speak it.
+// Prometheus' HTTP query API under /api/v1 (docs/prometheus.md), as Grafana's Prometheus data source and
+// other clients speak it.
 //
 // Only reading: a form may be posted from anywhere, as with Prometheus.
 // Thread-safety: the handlers run in the server's threads. At most `max_queries` evaluate at once; what comes

@@ -50,8 +50,8 @@ absl::StatusOr<NodeLabels> ReadNodeLabels(const Store& store) {
 
 struct StoreSeriesSource::Snapshot {
   promql::LabelIndex index;
-  std::vector<uint64_t> ids;           // by position in the index
-  std::vector<int64_t> intervals_ms;   // likewise
+  std::vector<uint64_t> ids;          // by position in the index
+  std::vector<int64_t> intervals_ms;  // likewise
   std::map<std::string, promql::MetricMetadata> metadata;
   uint64_t series = 0;  // how many the store had
   MonoTime made;
@@ -93,9 +93,8 @@ absl::StatusOr<std::shared_ptr<const StoreSeriesSource::Snapshot>> StoreSeriesSo
   return snapshot_;
 }
 
-absl::StatusOr<std::vector<promql::SelectedSeries>> StoreSeriesSource::Select(const promql::Matchers& matchers,
-                                                                              promql::TimeSpan,
-                                                                              size_t limit) const {
+absl::StatusOr<std::vector<promql::SelectedSeries>> StoreSeriesSource::Select(
+    const promql::Matchers& matchers, promql::TimeSpan, size_t limit) const {
   FM_ASSIGN_OR_RETURN(const std::shared_ptr<const Snapshot> snapshot, Current());
   const std::vector<uint32_t> found = snapshot->index.Find(matchers);
   if (found.size() > limit) {
@@ -104,14 +103,13 @@ absl::StatusOr<std::vector<promql::SelectedSeries>> StoreSeriesSource::Select(co
   std::vector<promql::SelectedSeries> out;
   out.reserve(found.size());
   for (const uint32_t position : found) {
-    out.push_back(
-        {snapshot->index.At(position), snapshot->ids[position], snapshot->intervals_ms[position]});
+    out.push_back({snapshot->index.At(position), snapshot->ids[position], snapshot->intervals_ms[position]});
   }
   return out;
 }
 
-absl::Status StoreSeriesSource::Read(const promql::SelectedSeries& series, promql::TimeSpan span, size_t limit,
-                                     std::vector<promql::Point>* points) const {
+absl::Status StoreSeriesSource::Read(const promql::SelectedSeries& series, promql::TimeSpan span,
+                                     size_t limit, std::vector<promql::Point>* points) const {
   bool full = false;
   FM_RETURN_IF_ERROR(store_.ScanSamples(
       series.id, ToNs(span.from_ms), ToNs(span.to_ms) + kNsPerMs, [&](const v1::Sample& sample) {
