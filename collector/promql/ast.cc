@@ -1,5 +1,9 @@
 #include "collector/promql/ast.h"
 
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -18,6 +22,18 @@ std::string ShiftText(const TimeShift& shift) {
   return out;
 }
 
+// Whether a metric's name can stand alone and mean just that.
+bool IsPlainName(const std::string& name) {
+  constexpr std::array<std::string_view, 16> kKeywords = {"inf",        "nan",         "bool",   "on",
+                                                          "ignoring",   "group_left",  "by",     "without",
+                                                          "group_right", "offset",      "and",    "or",
+                                                          "unless",     "atan2",       "start",  "end"};
+  const std::string lower = absl::AsciiStrToLower(name);
+  std::string without_colons = name;
+  std::replace(without_colons.begin(), without_colons.end(), ':', '_');
+  return IsLabelName(without_colons) && std::find(kKeywords.begin(), kKeywords.end(), lower) == kKeywords.end();
+}
+
 struct Printer {
   std::string operator()(const NumberExpr& number) const { return PlainNumber(number.value); }
   std::string operator()(const StringExpr& text) const { return Quoted(text.value); }
@@ -32,7 +48,8 @@ struct Printer {
     std::string name;
     std::vector<std::string> rest;
     for (const Matcher& matcher : selector.matchers) {
-      const bool plain = matcher.name() == kMetricName && matcher.op() == Matcher::Op::kEqual && name.empty();
+      const bool plain = matcher.name() == kMetricName && matcher.op() == Matcher::Op::kEqual &&
+                         name.empty() && IsPlainName(matcher.value());
       plain ? name = matcher.value() : (rest.push_back(matcher.ToString()), name);
     }
     if (!rest.empty()) absl::StrAppend(&name, "{", absl::StrJoin(rest, ","), "}");

@@ -1,5 +1,6 @@
 #include "common/exposition/openmetrics.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -131,7 +132,7 @@ absl::StatusOr<std::optional<ExpositionSample>> OpenMetricsReader::Line(std::str
   if (sample.name.empty()) return Bad("does not begin with a metric's name");
   if (line.starts_with('{')) FM_RETURN_IF_ERROR(TakeLabels(&line, &sample.labels));
   if (!line.starts_with(' ')) return Bad("expected a space and the value after the metric");
-  line = line.substr(0, line.find(" # "));  // an exemplar
+  line = line.substr(0, std::max<size_t>(1, std::min(line.size(), line.find(" # "))));  // an exemplar
   const std::vector<std::string> words = absl::StrSplit(View(line.substr(1)), ' ', absl::SkipEmpty());
   if (words.empty() || words.size() > 2) return Bad("expected a value and at most a time");
   FM_ASSIGN_OR_RETURN(sample.value, ParseValue(words[0]));
