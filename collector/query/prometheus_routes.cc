@@ -43,6 +43,7 @@ class PrometheusRoutes::Impl : public std::enable_shared_from_this<PrometheusRou
                                                    {"/query_range", &Impl::QueryRange},
                                                    {"/series", &Impl::Series},
                                                    {"/labels", &Impl::LabelNames},
+                                                   {"/query_exemplars", &Impl::Exemplars},
                                                    {"/format_query", &Impl::FormatQuery}};
     for (const auto& [path, method] : both) {
       Handle(server, "GET", path, method);
@@ -220,6 +221,7 @@ class PrometheusRoutes::Impl : public std::enable_shared_from_this<PrometheusRou
 
   // There are none here, which clients take better than an error.
   Answer Rules(const PrometheusParams&, const HttpRequest&) const { return std::string("{\"groups\":[]}"); }
+  Answer Exemplars(const PrometheusParams&, const HttpRequest&) const { return std::string("[]"); }
   Answer Alerts(const PrometheusParams&, const HttpRequest&) const { return std::string("{\"alerts\":[]}"); }
 
   const Options options_;

@@ -1,6 +1,7 @@
 """A real Prometheus on this machine, for tests: on a loopback port, in a private folder, over samples that are
 made into blocks beforehand or sent by remote write. Needs Debian's package prometheus."""
 
+import gzip
 import json
 import os
 import pathlib
@@ -38,6 +39,11 @@ def owns_port(pid, port):
     return any(link == f"socket:[{inode}]" for link in links for inode in inodes)
 
 
+def body_of(answer):
+    body = answer.read()
+    return gzip.decompress(body) if answer.headers.get("Content-Encoding") == "gzip" else body
+
+
 def request(port, path, params=(), form=False, headers=None):
     """(HTTP status, parsed JSON) of Prometheus' API; with `form` the parameters are posted."""
     text = urllib.parse.urlencode(list(params))
@@ -46,13 +52,15 @@ def request(port, path, params=(), form=False, headers=None):
     if text and not form:
         url += "?" + text
     try:
-        with urllib
-    .request.urlopen(urllib.request.Request(url, data, headers or {}), timeout = 60) as answer
-        : return answer.status,
-        json.loads(answer.read()) except urllib.error.HTTPError as e : body = e.read() try :
-      return e.code, json.loads(body) except json.JSONDecodeError : return e.code, {
-        "status" : "error", "error" : body.decode(errors = "replace")
-      }
+        with urllib.request.urlopen(urllib.request.Request(url, data, headers or {}), timeout=60) as answer:
+            return answer.status, json.loads(body_of(answer))
+    except urllib.error.HTTPError as e:
+        body = body_of(e)
+        try:
+            return e.code, json.loads(body)
+        except json.JSONDecodeError:
+            return e.code, {"status": "error", "error": body.decode(errors="replace")}
+
 
 class Server:
     """A program that listens on one port; ended by its process id."""

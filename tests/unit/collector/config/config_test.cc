@@ -28,6 +28,22 @@ TEST(CollectorConfig, DefaultsAndReferences) {
   EXPECT_FALSE(config.references[0].reference.has_upper());
 }
 
+TEST(CollectorConfig, Prometheus) {
+  const CollectorConfig automatic = ParseCollectorConfig("data_dir: d\n", "c.yaml", "/etc").value();
+  EXPECT_EQ(automatic.prometheus.lookback, absl::ZeroDuration());
+  EXPECT_EQ(automatic.prometheus.max_steps, 11'000u);
+  const CollectorConfig config =
+      ParseCollectorConfig("data_dir: d\nprometheus: {lookback: 20m, timeout: 5s, max_series: 7}\n", "c.yaml",
+                           "/etc")
+          .value();
+  EXPECT_EQ(config.prometheus.lookback, absl::Minutes(20));
+  EXPECT_EQ(config.prometheus.timeout, absl::Seconds(5));
+  EXPECT_EQ(config.prometheus.max_series, 7u);
+  EXPECT_NE(Fault("prometheus: {lookback: sometimes}"), "");
+  EXPECT_NE(Fault("prometheus: {max_steps: 0}"), "");
+  EXPECT_NE(Fault("prometheus: {max_step: 1}").find("max_steps"), std::string::npos);
+}
+
 TEST(CollectorConfig, ReferenceFaults) {
   const std::string base = "references: [{benchmark: b, metric: m, ";
   EXPECT_NE(Fault(base + "value: 1, unit: GB/sec, lower: -0.1}]").find("did you mean 'GB/s'"),
