@@ -10,15 +10,15 @@ set -euo pipefail
 readonly build_packages=(
   ca-certificates ccache cmake g++ ninja-build pkgconf
   libabsl-dev libcli11-dev libcpp-httplib-dev libgmock-dev libgrpc++-dev libgtest-dev libnuma-dev
-  libopenblas-dev libprotobuf-dev libre2-dev librocksdb-dev libspdlog-dev libsqlite3-dev libssl-dev
+  libopenblas-dev libprotobuf-dev libre2-dev librocksdb-dev libsnappy-dev libspdlog-dev libsqlite3-dev libssl-dev
   libyaml-cpp-dev nlohmann-json3-dev prometheus-cpp-dev protobuf-compiler protobuf-compiler-grpc
 )
 # fio and iperf3 measure for the plugins of the same purpose.
 readonly run_packages=(curl fio iperf3 openssl python3)
 readonly dev_packages=(
-  clang clang-format-14 clang-tidy-14 ethtool faketime git iproute2 libbenchmark-dev libclang-rt-14-dev llvm-14
-  make munge nftables prometheus prometheus-node-exporter shellcheck slurm-client slurm-wlm-basic-plugins slurmctld slurmd
-  victoria-metrics
+  clang clang-format-14 clang-tidy-14 collectd-core ethtool faketime git iproute2 libbenchmark-dev
+  libclang-rt-14-dev llvm-14 make munge nftables prometheus prometheus-node-exporter shellcheck slurm-client
+  slurm-wlm-basic-plugins slurmctld slurmd victoria-metrics
 )
 
 usage() {
