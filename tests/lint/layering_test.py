@@ -30,6 +30,7 @@ FOREIGN = {
     r"CLI/": ("cli/main.cc",),
     r"sqlite3\.h": ("agent/spool",),
     r"curl/": (),
+    r"snappy\.h": ("collector/remote",),
     r"re2/": ("collector/promql/matcher.cc", "plugins/parse"),
     r"nlohmann/": ("plugins",),
     r"cblas\.h|openblas": ("plugins/gemm",),
