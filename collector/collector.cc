@@ -1,6 +1,7 @@
 #include "collector/collector.h"
 
 #include <chrono>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,7 @@
 #include "collector/query/query_service.h"
 #include "collector/query/static_files.h"
 #include "collector/query/store_series_source.h"
+#include "collector/remote/remote_writer.h"
 #include "collector/store/store.h"
 #include "common/base/clock.h"
 #include "common/base/file.h"
@@ -64,6 +66,23 @@ LeaseTable::Options ToLeaseOptions(const CollectorConfig& config) {
   return options;
 }
 
+RemoteWriter::Options ToRemoteOptions(const CollectorConfig& config, const Store& store) {
+  RemoteWriter::Options options;
+  options.url = config.remote_write.url;
+  options.bearer_token_file = config.remote_write.bearer_token_file;
+  options.ca_file = config.remote_write.ca_file;
+  options.timeout = config.remote_write.timeout;
+  options.queue.folder = config.data_dir + "/remote_write";
+  options.queue.max_bytes = static_cast<uint64_t>(config.remote_write.queue_bytes);
+  options.seed = static_cast<uint64_t>(absl::ToUnixNanos(RealClock().Now()));
+  options.node_labels = [&store](const std::string& name) {
+    const absl::StatusOr<v1::Node> node = store.GetNode(name);
+    if (!node.ok()) return std::map<std::string, std::string>();
+    return std::map<std::string, std::string>(node->identity().labels().begin(), node->identity().labels().end());
+  };
+  return options;
+}
+
 void LogFinding(const v1::Finding& finding) {
   const bool open = finding.state() == v1::Finding::STATE_OPEN;
   LogInfo(open ? "finding opened" : "finding closed",
@@ -81,6 +100,7 @@ struct Collector::Parts {
   // The steps of a start, in this order; nothing runs before Serve but the committer, which has no work.
   absl::Status MakeStore(const CollectorConfig& config);
   absl::Status MakeDetection(const CollectorConfig& config);
+  absl::Status MakeRemoteWrite(const CollectorConfig& config);
   void MakeIngest(const CollectorConfig& config);
   void MakeQuery();
   void MakePrometheus(const CollectorConfig& config);
@@ -94,6 +114,7 @@ struct Collector::Parts {
   Sessions sessions{Sessions::Options{}, RealClock()};
   std::unique_ptr<LeaseTable> leases;
   std::unique_ptr<DetectionLoop> detection;
+  std::unique_ptr<RemoteWriter> remote_write;
   std::unique_ptr<Committer> committer;
   std::unique_ptr<IngestService> ingest;
   std::unique_ptr<QueryApi> query;
@@ -136,10 +157,21 @@ absl::Status Collector::Parts::MakeDetection(const CollectorConfig& config) {
   return absl::OkStatus();
 }
 
+absl::Status Collector::Parts::MakeRemoteWrite(const CollectorConfig& config) {
+  if (config.remote_write.url.server.empty()) return absl::OkStatus();
+  remote_write = std::make_unique<RemoteWriter>(ToRemoteOptions(config, *store), RealClock(), metrics);
+  return Annotate(remote_write->Start(), "remote_write");
+}
+
 void Collector::Parts::MakeIngest(const CollectorConfig& config) {
   leases = std::make_unique<LeaseTable>(ToLeaseOptions(config), metrics, RealClock());
   committer = std::make_unique<Committer>(
-      Committer::Options{}, [this](absl::Span<const SenderRecords> batch) { return store->Commit(batch); },
+      Committer::Options{},
+      [this](absl::Span<const SenderRecords> batch) {
+        absl::StatusOr<CommitResult> result = store->Commit(batch);
+        if (result.ok() && remote_write != nullptr) remote_write->Offer(batch);
+        return result;
+      },
       [this](const CommitResult&) { detection->Notify(); }, RealClock(), ingest_metrics);
   IngestService::Options options;
   options.collector_version = FM_VERSION;
@@ -215,6 +247,7 @@ absl::Status Collector::Parts::ServeGrpc(const CollectorConfig& config) {
 absl::Status Collector::OpenStore() {
   FM_RETURN_IF_ERROR(parts_->MakeStore(config_));
   FM_RETURN_IF_ERROR(parts_->MakeDetection(config_));
+  FM_RETURN_IF_ERROR(parts_->MakeRemoteWrite(config_));
   parts_->MakeIngest(config_);
   parts_->MakeQuery();
   parts_->MakePrometheus(config_);
@@ -241,6 +274,7 @@ void Collector::Stop() {
     p.grpc->Wait();
   }
   if (p.committer != nullptr) p.committer->Stop();
+  if (p.remote_write != nullptr) p.remote_write->Stop();
   if (p.detection != nullptr) p.detection->Stop();
   if (p.routes != nullptr) p.routes->EndStreams();
   if (p.http != nullptr) p.http->Stop();

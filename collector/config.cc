@@ -146,6 +146,21 @@ promql::QueryOptions ReadPrometheus(YamlValue section) {
   return out;
 }
 
+RemoteWriteConfig ReadRemoteWrite(YamlValue section, const std::string& folder) {
+  RemoteWriteConfig out;
+  if (!section.present()) return out;
+  YamlValue url = section.RequiredKey("url");
+  const absl::StatusOr<HttpUrl> parsed = ParseHttpUrl(url.String());
+  if (url.present()) url.Check(parsed.status());
+  if (parsed.ok()) out.url = *parsed;
+  out.bearer_token_file = ReadPath(section.Key("bearer_token_file"), "", folder);
+  out.ca_file = ReadPath(section.Key("ca_file"), "", folder);
+  out.timeout = section.Key("timeout").Duration(absl::Seconds(30), absl::Milliseconds(100), absl::Minutes(10));
+  out.queue_bytes = section.Key("queue_bytes").Bytes(1 << 30, 16 << 20);
+  section.NoOtherKeys();
+  return out;
+}
+
 HostPort ReadListener(YamlValue section, const std::string& default_value, bool needs_tls,
                       const CollectorConfig& config) {
   YamlValue listen = section.Key("listen");
@@ -179,6 +194,7 @@ absl::StatusOr<CollectorConfig> ParseCollectorConfig(std::string_view text, cons
   for (YamlValue& item : root.Key("references").Items()) config.references.push_back(ReadReference(item));
   config.limits = ReadLimits(root.Key("limits"));
   config.prometheus = ReadPrometheus(root.Key("prometheus"));
+  config.remote_write = ReadRemoteWrite(root.Key("remote_write"), folder);
   root.NoOtherKeys();
   FM_RETURN_IF_ERROR(reader.status());
   return config;

@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 
 #include "collector/promql/query_options.h"
+#include "common/http/http_client.h"
 #include "common/model/labels.h"
 #include "common/net/endpoint.h"
 #include "common/obs/log.h"
@@ -43,6 +44,15 @@ struct LimitConfig {
   absl::Duration longest;
 };
 
+// Where samples are sent on to by remote write.
+struct RemoteWriteConfig {
+  HttpUrl url;  // no server: nowhere
+  std::string bearer_token_file;
+  std::string ca_file;
+  absl::Duration timeout;
+  int64_t queue_bytes = 0;
+};
+
 struct CollectorConfig {
   std::string data_dir;
   HostPort grpc;
@@ -58,6 +68,7 @@ struct CollectorConfig {
   std::vector<ReferenceConfig> references;
   std::vector<LimitConfig> limits;
   promql::QueryOptions prometheus;
+  RemoteWriteConfig remote_write;
 };
 
 absl::StatusOr<CollectorConfig> LoadCollectorConfig(const std::string& path);
