@@ -155,7 +155,8 @@ RemoteWriteConfig ReadRemoteWrite(YamlValue section, const std::string& folder) 
   if (parsed.ok()) out.url = *parsed;
   out.bearer_token_file = ReadPath(section.Key("bearer_token_file"), "", folder);
   out.ca_file = ReadPath(section.Key("ca_file"), "", folder);
-  out.timeout = section.Key("timeout").Duration(absl::Seconds(30), absl::Milliseconds(100), absl::Minutes(10));
+  out.timeout =
+      section.Key("timeout").Duration(absl::Seconds(30), absl::Milliseconds(100), absl::Minutes(10));
   out.queue_bytes = section.Key("queue_bytes").Bytes(1 << 30, 16 << 20);
   section.NoOtherKeys();
   return out;

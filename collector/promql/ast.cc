@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -24,18 +25,21 @@ std::string ShiftText(const TimeShift& shift) {
 
 // Whether a metric's name can stand alone and mean just that.
 bool IsPlainName(const std::string& name) {
-  constexpr std::array<std::string_view, 16> kKeywords = {"inf",        "nan",         "bool",   "on",
-                                                          "ignoring",   "group_left",  "by",     "without",
-                                                          "group_right", "offset",      "and",    "or",
-                                                          "unless",     "atan2",       "start",  "end"};
+  constexpr std::array<std::string_view, 16> kKeywords = {
+      "inf",         "nan",    "bool", "on", "ignoring", "group_left", "by",    "without",
+      "group_right", "offset", "and",  "or", "unless",   "atan2",      "start", "end"};
   const std::string lower = absl::AsciiStrToLower(name);
   std::string without_colons = name;
   std::replace(without_colons.begin(), without_colons.end(), ':', '_');
-  return IsLabelName(without_colons) && std::find(kKeywords.begin(), kKeywords.end(), lower) == kKeywords.end();
+  return IsLabelName(without_colons) &&
+         std::find(kKeywords.begin(), kKeywords.end(), lower) == kKeywords.end();
 }
 
 struct Printer {
-  std::string operator()(const NumberExpr& number) const { return PlainNumber(number.value); }
+  std::string operator()(const NumberExpr& number) const {
+    // With a sign it would be an operator before what binds tighter.
+    return number.value == std::numeric_limits<double>::infinity() ? "Inf" : PlainNumber(number.value);
+  }
   std::string operator()(const StringExpr& text) const { return Quoted(text.value); }
   std::string operator()(const ParenExpr& paren) const {
     return absl::StrCat("(", ToString(*paren.inner), ")");

@@ -21,10 +21,11 @@ constexpr absl::Duration kMaxRetryAfter = absl::Minutes(10);
 constexpr absl::Duration kIdle = absl::Hours(1);
 
 Counter& Dropped(Metrics& metrics, const char* reason) {
-  return metrics.AddCounter("fleetmark_remote_write_samples_dropped_total",
-                            "Samples that were not sent on: refused by the receiver, dropped from the full queue, or "
-                            "never queued as the disk failed.",
-                            {{"reason", reason}});
+  return metrics.AddCounter(
+      "fleetmark_remote_write_samples_dropped_total",
+      "Samples that were not sent on: refused by the receiver, dropped from the full queue, or "
+      "never queued as the disk failed.",
+      {{"reason", reason}});
 }
 
 // Retry-After in seconds; the form with a date is not used by such stores.
@@ -50,7 +51,8 @@ RemoteWriter::RemoteWriter(Options options, Clock& clock, Metrics& metrics)
       retries_(metrics.AddCounter("fleetmark_remote_write_retries_total",
                                   "Requests that will be sent again: no answer, 429, or 5xx.")),
       backoff_(options_.backoff, options_.seed) {
-  Gauge& waiting = metrics.AddGauge("fleetmark_remote_write_samples_pending", "Samples that wait to be sent on.");
+  Gauge& waiting =
+      metrics.AddGauge("fleetmark_remote_write_samples_pending", "Samples that wait to be sent on.");
   metrics.OnScrape([this, &waiting] { waiting.Set(static_cast<double>(pending())); });
 }
 
@@ -85,7 +87,8 @@ void RemoteWriter::Offer(absl::Span<const SenderRecords> batch) {
     const absl::Status appended = queue_->Append(part.SerializeAsString(), samples);
     if (!appended.ok()) {
       unqueued_.Add(samples);
-      LogWarn("samples will not be sent on by remote write", {{"error", Message(appended)}, {"samples", samples}});
+      LogWarn("samples will not be sent on by remote write",
+              {{"error", Message(appended)}, {"samples", samples}});
     }
   }
   const uint64_t dropped = queue_->dropped_weight();

@@ -4,13 +4,14 @@
 // a thread takes them out and posts them. So each sample is sent at least once, also over crashes of either
 // side; a repeated one is the same sample again, which such stores take as one.
 //
-// Answers: 2xx takes the samples off the queue; 429, 5xx, and no answer are tried again with back-off, or after
-// Retry-After; any other status drops the samples of that request, which are counted. When the queue is full
-// its oldest samples are dropped and counted.
+// Answers: 2xx takes the samples off the queue; 429, 5xx, and no answer are tried again with back-off, or
+// after Retry-After; any other status drops the samples of that request, which are counted. When the queue is
+// full its oldest samples are dropped and counted.
 //
 // Thread-safety: Offer from the committer's thread; Start and Stop from the owner's.
 // Ownership: owns its thread and the queue's folder; clock and metrics must outlive it.
-// Errors: Start returns those of the queue's folder. Later ones are counted and logged once until they are over.
+// Errors: Start returns those of the queue's folder. Later ones are counted and logged once until they are
+// over.
 #ifndef FLEETMARK_COLLECTOR_REMOTE_REMOTE_WRITER_H_
 #define FLEETMARK_COLLECTOR_REMOTE_REMOTE_WRITER_H_
 

@@ -119,8 +119,8 @@ absl::Status SegmentQueue::Recover() {
   return BeginSegment();
 }
 
-// Counts what is in a segment. The last one may end in a record that a crash cut off, which nobody was told is
-// safe; one that is broken elsewhere loses what comes after it.
+// Counts what is in a segment. The last one may end in a record that a crash cut off, which nobody was told
+// is safe; one that is broken elsewhere loses what comes after it.
 absl::Status SegmentQueue::RecoverSegment(uint64_t number, bool last) {
   const std::string path = PathOf(number);
   if (number < taken_.segment) {
@@ -229,7 +229,8 @@ absl::Status SegmentQueue::Advance(const Position& end) {
       FM_ASSIGN_OR_RETURN(const std::string data, ReadFile(PathOf(segment.number), segment.bytes));
       segment.weight = 0;
       RecordView record;
-      for (size_t at = end.offset; ReadRecord(std::string_view(data).substr(at), &record); at += record.bytes) {
+      for (size_t at = end.offset; ReadRecord(std::string_view(data).substr(at), &record);
+           at += record.bytes) {
         segment.weight += record.weight;
       }
       break;
@@ -243,7 +244,8 @@ absl::Status SegmentQueue::Advance(const Position& end) {
 }
 
 absl::Status SegmentQueue::SavePosition() {
-  return ReplaceFile(options_.folder + "/position", absl::StrCat(taken_.segment, " ", taken_.offset, "\n"), 0640);
+  return ReplaceFile(options_.folder + "/position", absl::StrCat(taken_.segment, " ", taken_.offset, "\n"),
+                     0640);
 }
 
 uint64_t SegmentQueue::bytes() const {

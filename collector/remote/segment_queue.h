@@ -1,9 +1,10 @@
 // A durable, bounded first-in first-out queue in a folder: what waits to be sent elsewhere.
 //
-// Records are appended to segment files (`<number>.seg`), each with its length, a CRC-32C and a weight; the file
-// `position` says up to where they were taken. Both survive crashes and power cuts: Append syncs before it
-// returns, and Advance replaces `position` atomically. At the bound the oldest segment is dropped, with the
-// weight of what was not taken yet. A broken record ends its segment: what follows in it is dropped and counted.
+// Records are appended to segment files (`<number>.seg`), each with its length, a CRC-32C and a weight; the
+// file `position` says up to where they were taken. Both survive crashes and power cuts: Append syncs before
+// it returns, and Advance replaces `position` atomically. At the bound the oldest segment is dropped, with
+// the weight of what was not taken yet. A broken record ends its segment: what follows in it is dropped and
+// counted.
 //
 // Thread-safety: all methods, any thread; Append and Peek/Advance block on the disk.
 // Ownership: owns the folder; one process at a time.
@@ -31,7 +32,7 @@ class SegmentQueue {
   struct Options {
     std::string folder;
     uint64_t max_bytes = 1ULL << 30;
-    uint64_t segment_bytes = 4 << 20;   // a segment ends with the record that reaches it
+    uint64_t segment_bytes = 4 << 20;  // a segment ends with the record that reaches it
   };
   static constexpr size_t kMaxRecordBytes = 8 << 20;
 
@@ -66,7 +67,7 @@ class SegmentQueue {
   struct Segment {
     uint64_t number = 0;
     uint64_t bytes = 0;
-    uint64_t weight = 0;        // of its records that were not taken yet
+    uint64_t weight = 0;  // of its records that were not taken yet
   };
 
   explicit SegmentQueue(const Options& options) : options_(options) {}

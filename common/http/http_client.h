@@ -22,8 +22,8 @@ struct HttpUrl {
   std::string path;    // with its query; at least "/"
 };
 
-// http:// or https://, a host (an IPv6 address in brackets), perhaps a port and a path. No user and password: they
-// would show in logs.
+// http:// or https://, a host (an IPv6 address in brackets), perhaps a port and a path. No user and password:
+// they would show in logs.
 absl::StatusOr<HttpUrl> ParseHttpUrl(const std::string& text);
 
 struct HttpPost {

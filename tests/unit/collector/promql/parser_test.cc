@@ -1,5 +1,5 @@
-// The conformance test compares what is accepted with a real Prometheus; here are the bounds, the messages and
-// the printed form.
+// The conformance test compares what is accepted with a real Prometheus; here are the bounds, the messages
+// and the printed form.
 #include "collector/promql/parser.h"
 
 #include <string>
@@ -21,9 +21,7 @@ std::string Repeat(const std::string& text, int times) {
   return out;
 }
 
-std::string Fault(const std::string& query) {
-  return std::string(ParseQuery(query).status().message());
-}
+std::string Fault(const std::string& query) { return std::string(ParseQuery(query).status().message()); }
 
 std::string Printed(const std::string& query) {
   const auto expr = ParseQuery(query);
@@ -50,7 +48,8 @@ TEST(ParserTest, DepthIsBounded) {
 }
 
 TEST(ParserTest, LengthIsBounded) {
-  EXPECT_THAT(Fault("foo{a=\"" + std::string(kMaxQueryBytes, 'x') + "\"}"), HasSubstr("longer than 262144 bytes"));
+  EXPECT_THAT(Fault("foo{a=\"" + std::string(kMaxQueryBytes, 'x') + "\"}"),
+              HasSubstr("longer than 262144 bytes"));
 }
 
 TEST(ParserTest, PrintsWhatMeansTheSame) {
@@ -66,6 +65,7 @@ TEST(ParserTest, PrintsWhatMeansTheSame) {
            "{__name__=~\"a.*\",b!=\"c\"}",
            "foo unless ignoring () bar",
            "+Inf",
+           "3 - Inf ^ 2 ^ -2",
        }) {
     const std::string once = Printed(query);
     EXPECT_EQ(Printed(once), once) << query;
@@ -83,9 +83,10 @@ TEST(ParserTest, SelectorsAlone) {
 
 TEST(LexerTest, Durations) {
   EXPECT_EQ(*ParseDurationMs("1h30m"), 5'400'000);
-  EXPECT_EQ(*ParseDurationMs("1y2w3d4h5m6s7ms"), 365LL * 86'400'000 + 14LL * 86'400'000 + 3 * 86'400'000 +
-                                                     4 * 3'600'000 + 5 * 60'000 + 6007);
-  for (const std::string bad : {"", "5", "5x", "m", "5m1h", "5m5m", "-5m", "1.5h", "99999999999999999999s", "300y"}) {
+  EXPECT_EQ(*ParseDurationMs("1y2w3d4h5m6s7ms"),
+            365LL * 86'400'000 + 14LL * 86'400'000 + 3 * 86'400'000 + 4 * 3'600'000 + 5 * 60'000 + 6007);
+  for (const std::string bad :
+       {"", "5", "5x", "m", "5m1h", "5m5m", "-5m", "1.5h", "99999999999999999999s", "300y"}) {
     EXPECT_FALSE(ParseDurationMs(bad).ok()) << bad;
   }
 }

@@ -66,10 +66,9 @@ TEST_F(PrometheusRoutesTest, AnInstantQuery) {
 }
 
 TEST_F(PrometheusRoutesTest, ARangeQueryWithDurationAndRfcTimes) {
-  const auto answer = Get("/query_range", {{"query", "foo"},
-                                           {"start", "2026-09-21T13:33:20Z"},
-                                           {"end", "1790000120"},
-                                           {"step", "1m"}});
+  const auto answer =
+      Get("/query_range",
+          {{"query", "foo"}, {"start", "2026-09-21T13:33:20Z"}, {"end", "1790000120"}, {"step", "1m"}});
   EXPECT_EQ(answer->body,
             R"({"status":"success","data":{"resultType":"matrix","result":[{"metric":{"__name__":"foo",)"
             R"("node":"n1"},"values":[[1790000000,"0"],[1790000060,"1.5"],[1790000120,"3"]]}]}})");
@@ -78,7 +77,8 @@ TEST_F(PrometheusRoutesTest, ARangeQueryWithDurationAndRfcTimes) {
 TEST_F(PrometheusRoutesTest, APostedFormOfAnyLengthUpToTheLimit) {
   // Longer than what httplib takes as a form.
   const std::string query = "foo or foo{node=\"" + std::string(100'000, 'x') + "\"}";
-  const auto answer = client_->Post("/api/v1/query", httplib::Params{{"query", query}, {"time", "1790000000"}});
+  const auto answer =
+      client_->Post("/api/v1/query", httplib::Params{{"query", query}, {"time", "1790000000"}});
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->status, 200) << answer->body;
   EXPECT_THAT(answer->body, HasSubstr("\"0\""));
@@ -96,9 +96,11 @@ TEST_F(PrometheusRoutesTest, ErrorsHavePrometheusForm) {
   EXPECT_THAT(execution->body, HasSubstr("\"errorType\":\"execution\""));
   const auto time = Get("/query", {{"query", "foo"}, {"time", "yesterday"}});
   EXPECT_THAT(time->body, HasSubstr(R"(invalid parameter \"time\": cannot parse \"yesterday\")"));
-  EXPECT_EQ(Get("/query_range", {{"query", "foo"}, {"start", "2"}, {"end", "1"}, {"step", "1"}})->status, 400);
+  EXPECT_EQ(Get("/query_range", {{"query", "foo"}, {"start", "2"}, {"end", "1"}, {"step", "1"}})->status,
+            400);
   EXPECT_EQ(Get("/query_range", {{"query", "foo"}, {"start", "1"}, {"end", "2"}})->status, 400);
-  EXPECT_EQ(Get("/query_range", {{"query", "foo"}, {"start", "1"}, {"end", "1e6"}, {"step", "1"}})->status, 400);
+  EXPECT_EQ(Get("/query_range", {{"query", "foo"}, {"start", "1"}, {"end", "1e6"}, {"step", "1"}})->status,
+            400);
   EXPECT_EQ(client_->Post("/api/v1/query", "{}", "application/json")->status, 400);
   EXPECT_EQ(Get("/series")->status, 400);
   EXPECT_EQ(Get("/label/no-name/values")->status, 400);
@@ -112,8 +114,7 @@ TEST_F(PrometheusRoutesTest, WhatThereIs) {
   httplib::Params match = when;
   match.emplace("match[]", "foo");
   match.emplace("match[]", "{node=~\"n.*\",__name__!=\"bar\"}");
-  EXPECT_EQ(Get("/series", match)->body,
-            R"({"status":"success","data":[{"__name__":"foo","node":"n1"}]})");
+  EXPECT_EQ(Get("/series", match)->body, R"({"status":"success","data":[{"__name__":"foo","node":"n1"}]})");
   EXPECT_EQ(Get("/label/node/values", match)->body, R"({"status":"success","data":["n1"]})");
   EXPECT_THAT(Get("/metadata", {{"metric", "foo"}})->body, HasSubstr(R"({"foo":[{"type":"gauge",)"));
   EXPECT_EQ(Get("/metadata", {{"limit", "0"}})->body, R"({"status":"success","data":{}})");

@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
 // Takes remote writes; answers with the given statuses first, then 204.
 class Receiver {
  public:
-  explicit Receiver(std::vector<int> statuses = {}, int port = 0) : statuses_(std::move(statuses)), server_(4) {
+  explicit Receiver(std::vector<int> statuses = {}, int port = 0)
+      : statuses_(std::move(statuses)), server_(4) {
     server_.Handle("POST", "/write", [this](const HttpRequest& request) { return Take(request); });
     const auto started = server_.Start("127.0.0.1", port);
     EXPECT_TRUE(started.ok()) << started.status();
@@ -37,7 +38,8 @@ class Receiver {
   void WaitForSamples(size_t count) {
     MutexLock lock(mu_);
     const MonoTime deadline = RealClock().Mono() + absl::Seconds(30);
-    while (values_.size() < count && RealClock().Mono() < deadline) RealClock().WaitUntil(changed_, mu_, deadline);
+    while (values_.size() < count && RealClock().Mono() < deadline)
+      RealClock().WaitUntil(changed_, mu_, deadline);
     EXPECT_GE(values_.size(), count);
   }
   void WaitForRequests(size_t count) {
@@ -82,7 +84,8 @@ class Receiver {
     for (const remote::TimeSeries& series : message.timeseries()) {
       std::string name;
       for (const remote::Label& label : series.labels()) name += label.name() + "=" + label.value() + ",";
-      for (const remote::Sample& sample : series.samples()) values_[{name, sample.timestamp()}] = sample.value();
+      for (const remote::Sample& sample : series.samples())
+        values_[{name, sample.timestamp()}] = sample.value();
     }
     return response;
   }
@@ -116,7 +119,9 @@ class RemoteWriterTest : public testing::Test {
     options_.queue.folder = folder_;
     options_.backoff = {.first = absl::Milliseconds(1), .max = absl::Milliseconds(20)};
     options_.timeout = absl::Seconds(5);
-    options_.node_labels = [](const std::string&) -> std::map<std::string, std::string> { return {{"rack", "r1"}}; };
+    options_.node_labels = [](const std::string&) -> std::map<std::string, std::string> {
+      return {{"rack", "r1"}};
+    };
     writer_ = std::make_unique<RemoteWriter>(options_, RealClock(), *metrics_);
     ASSERT_TRUE(writer_->Start().ok());
   }
@@ -141,7 +146,8 @@ class RemoteWriterTest : public testing::Test {
 
   void WaitUntilEmpty() {
     const MonoTime deadline = RealClock().Mono() + absl::Seconds(30);
-    while (writer_->pending() > 0 && RealClock().Mono() < deadline) WaitFor(RealClock(), absl::Milliseconds(2));
+    while (writer_->pending() > 0 && RealClock().Mono() < deadline)
+      WaitFor(RealClock(), absl::Milliseconds(2));
     EXPECT_EQ(writer_->pending(), 0U);
   }
 
@@ -263,8 +269,8 @@ TEST(HttpUrlTest, Parts) {
   EXPECT_EQ(ParseHttpUrl("http://h:8428/api/v1/write?a=b")->server, "http://h:8428");
   EXPECT_EQ(ParseHttpUrl("http://h:8428/api/v1/write?a=b")->path, "/api/v1/write?a=b");
   EXPECT_EQ(ParseHttpUrl("https://[::1]")->path, "/");
-  for (const std::string bad : {"", "h:80", "ftp://h", "http://", "http://h:0/", "http://h:70000", "http://u:p@h/",
-                                "http://h/a b"}) {
+  for (const std::string bad :
+       {"", "h:80", "ftp://h", "http://", "http://h:0/", "http://h:70000", "http://u:p@h/", "http://h/a b"}) {
     EXPECT_FALSE(ParseHttpUrl(bad).ok()) << bad;
   }
 }

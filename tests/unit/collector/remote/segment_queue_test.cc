@@ -147,13 +147,15 @@ TEST_F(SegmentQueueTest, AFlippedBitLosesItsSegmentAlone) {
   EXPECT_LT(got.size(), 40U);
   EXPECT_GT(got.size(), 30U);
   EXPECT_TRUE(std::includes(all.begin(), all.end(), got.begin(), got.end(),
-                            [](const std::string& a, const std::string& b) { return std::stoi(a.substr(7)) < std::stoi(b.substr(7)); }));
+                            [](const std::string& a, const std::string& b) {
+                              return std::stoi(a.substr(7)) < std::stoi(b.substr(7));
+                            }));
   EXPECT_GT(queue_->dropped_weight(), 0U);
 }
 
 TEST_F(SegmentQueueTest, TooLargeARecordIsRefused) {
-  EXPECT_TRUE(absl::IsInvalidArgument(
-      queue_->Append(std::string(SegmentQueue::kMaxRecordBytes + 1, 'x'), 1)));
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(queue_->Append(std::string(SegmentQueue::kMaxRecordBytes + 1, 'x'), 1)));
   EXPECT_TRUE(queue_->Append(std::string(SegmentQueue::kMaxRecordBytes, 'x'), 1).ok());
   Open();
   EXPECT_EQ(TakeAll().size(), 1U);

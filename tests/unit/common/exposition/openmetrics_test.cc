@@ -39,9 +39,9 @@ TEST(OpenMetricsTest, UnitsAndTheEnd) {
 
 TEST(OpenMetricsTest, BrokenLinesSayWhatIsWrongAndAreForgotten) {
   OpenMetricsReader reader;
-  for (const std::string line :
-       {"1a 1", "a", "a x", "a 1 2 3", "a{x=1} 1", "a{x=\"1} 1", "a{x=\"\\q\"} 1", "a{x=\"1\"y=\"2\"} 1",
-        "a{x=\"1\",x=\"2\"} 1", "a{=\"1\"} 1", "a{x} 1", "a 1 9e300", "a 1 NaN", "a 0x10", "a{x=\"\xff\"} 1"}) {
+  for (const std::string line : {"1a 1", "a", "a x", "a 1 2 3", "a{x=1} 1", "a{x=\"1} 1", "a{x=\"\\q\"} 1",
+                                 "a{x=\"1\"y=\"2\"} 1", "a{x=\"1\",x=\"2\"} 1", "a{=\"1\"} 1", "a{x} 1",
+                                 "a 1 9e300", "a 1 NaN", "a 0x10", "a{x=\"\xff\"} 1"}) {
     const auto sample = reader.Line(line);
     EXPECT_TRUE(absl::IsInvalidArgument(sample.status())) << line;
   }
