@@ -17,6 +17,7 @@
 #include "collector/ingest/committer.h"
 #include "collector/ingest/ingest_metrics.h"
 #include "collector/ingest/ingest_service.h"
+#include "collector/ingest/run_import.h"
 #include "collector/promql/engine.h"
 #include "collector/query/http_routes.h"
 #include "collector/query/prometheus_routes.h"
@@ -25,6 +26,7 @@
 #include "collector/query/static_files.h"
 #include "collector/query/store_series_source.h"
 #include "collector/remote/remote_writer.h"
+#include "collector/remote/write_receiver.h"
 #include "collector/store/store.h"
 #include "common/base/clock.h"
 #include "common/base/file.h"
@@ -78,7 +80,8 @@ RemoteWriter::Options ToRemoteOptions(const CollectorConfig& config, const Store
   options.node_labels = [&store](const std::string& name) {
     const absl::StatusOr<v1::Node> node = store.GetNode(name);
     if (!node.ok()) return std::map<std::string, std::string>();
-    return std::map<std::string, std::string>(node->identity().labels().begin(), node->identity().labels().end());
+    return std::map<std::string, std::string>(node->identity().labels().begin(),
+                                              node->identity().labels().end());
   };
   return options;
 }
@@ -116,6 +119,7 @@ struct Collector::Parts {
   std::unique_ptr<DetectionLoop> detection;
   std::unique_ptr<RemoteWriter> remote_write;
   std::unique_ptr<Committer> committer;
+  std::unique_ptr<RunImport> import;
   std::unique_ptr<IngestService> ingest;
   std::unique_ptr<QueryApi> query;
   std::unique_ptr<QueryService> query_service;
@@ -173,6 +177,7 @@ void Collector::Parts::MakeIngest(const CollectorConfig& config) {
         return result;
       },
       [this](const CommitResult&) { detection->Notify(); }, RealClock(), ingest_metrics);
+  import = std::make_unique<RunImport>(*store, *committer, RealClock());
   IngestService::Options options;
   options.collector_version = FM_VERSION;
   ingest = std::make_unique<IngestService>(std::move(options), *store, *committer, sessions, *leases,
@@ -203,6 +208,7 @@ void Collector::Parts::MakeQuery() {
   };
   live.unfollow = [this](const std::string& request_id) { sessions.Unfollow(request_id); };
   live.cancel_run = [this](const v1::CancelRunRequest& request) { return sessions.CancelRun(request); };
+  live.import_runs = [this](const v1::ImportRunsRequest& request) { return import->Import(request); };
   query = std::make_unique<QueryApi>(std::move(options));
   query_service = std::make_unique<QueryService>(QueryService::Options{.api = query.get()});
 }
@@ -222,6 +228,9 @@ absl::Status Collector::Parts::ServeHttp(const CollectorConfig& config) {
       HttpRoutes::Options{.api = query.get(), .metrics = &metrics, .clock = &RealClock()});
   routes->Register(*http);
   prometheus->Register(*http);
+  if (config.receive_remote_write) {
+    ServeRemoteWrite(*http, [this](const v1::ImportRunsRequest& request) { return import->Import(request); });
+  }
   if (!config.web_dir.empty()) FM_RETURN_IF_ERROR(ServeFolder(config.web_dir, *http));
   return http->Start(config.http.host, config.http.port).status();
 }

@@ -196,6 +196,9 @@ absl::StatusOr<CollectorConfig> ParseCollectorConfig(std::string_view text, cons
   config.limits = ReadLimits(root.Key("limits"));
   config.prometheus = ReadPrometheus(root.Key("prometheus"));
   config.remote_write = ReadRemoteWrite(root.Key("remote_write"), folder);
+  YamlValue import = root.Key("import");
+  config.receive_remote_write = import.Key("remote_write").Bool(false);
+  import.NoOtherKeys();
   root.NoOtherKeys();
   FM_RETURN_IF_ERROR(reader.status());
   return config;

@@ -69,6 +69,7 @@ struct CollectorConfig {
   std::vector<LimitConfig> limits;
   promql::QueryOptions prometheus;
   RemoteWriteConfig remote_write;
+  bool receive_remote_write = false;
 };
 
 absl::StatusOr<CollectorConfig> LoadCollectorConfig(const std::string& path);

@@ -23,9 +23,6 @@ LabelSet LabelsOf(const v1::SeriesKey& key, const std::map<std::string, std::str
 
 MetricMetadata MetadataOf(const v1::SeriesKey& key);
 
-// The words for a unit of common/model/units.h, plural: "GB/s" is "gigabytes_per_second".
-std::string UnitWords(std::string_view unit);
-
 }  // namespace fleetmark::collector::promql
 
 #endif  // FLEETMARK_COLLECTOR_PROMQL_SERIES_NAMING_H_

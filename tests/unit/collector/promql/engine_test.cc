@@ -101,8 +101,9 @@ TEST_F(EngineTest, LimitsAreRefusalsThatNameThem) {
               HasSubstr("more than 1000 values"));
   EXPECT_THAT(std::string(RangeStatus("foo", {kBegin, kBegin + 11'001'000, 1000}).message()),
               HasSubstr("maximum resolution of 11000 points"));
-  EXPECT_THAT(std::string(MakeEngine().Instant("avg_over_time(vector(1)[10y:1ms])", kBegin).status().message()),
-              HasSubstr("more than 1000 values"));
+  EXPECT_THAT(
+      std::string(MakeEngine().Instant("avg_over_time(vector(1)[10y:1ms])", kBegin).status().message()),
+      HasSubstr("more than 1000 values"));
 }
 
 // Time passes with each series that is read.

@@ -12,6 +12,7 @@
 #include "collector/promql/label_set.h"
 #include "collector/promql/matcher.h"
 #include "collector/promql/series_naming.h"
+#include "common/model/unit_words.h"
 #include "common/model/units.h"
 
 namespace fleetmark::collector::promql {
@@ -43,7 +44,8 @@ TEST(MatcherTest, WholeValuesAndBadExpressions) {
 }
 
 TEST(RewriterTest, AsGoExpands) {
-  const auto rewrite = [](const std::string& pattern, const std::string& replacement, const std::string& text) {
+  const auto rewrite = [](const std::string& pattern, const std::string& replacement,
+                          const std::string& text) {
     std::string out = "(none)";
     const auto rewriter = Rewriter::Create(pattern, replacement);
     EXPECT_TRUE(rewriter.ok());
@@ -60,7 +62,9 @@ TEST(RewriterTest, AsGoExpands) {
 // Against looking at every series.
 TEST(LabelIndexTest, FindsWhatMatches) {
   std::mt19937 rng(7);
-  const auto pick = [&rng](int n) { return std::to_string(std::uniform_int_distribution<int>(0, n - 1)(rng)); };
+  const auto pick = [&rng](int n) {
+    return std::to_string(std::uniform_int_distribution<int>(0, n - 1)(rng));
+  };
   LabelIndex index;
   std::vector<LabelSet> all;
   for (int i = 0; i < 500; ++i) {
@@ -122,6 +126,14 @@ TEST(SeriesNamingTest, EveryKnownUnitHasItsOwnWords) {
   std::sort(words.begin(), words.end());
   EXPECT_EQ(std::adjacent_find(words.begin(), words.end()), words.end())
       << *std::adjacent_find(words.begin(), words.end());
+}
+
+TEST(UnitWordsTest, FoundAtTheEndOfNames) {
+  for (const Unit& unit : AllUnits()) EXPECT_EQ(UnitOfName("some_metric_" + UnitWords(unit.name)), unit.name);
+  EXPECT_EQ(UnitOfName("read_gigabytes_per_second"), "GB/s");
+  EXPECT_EQ(UnitOfName("duration_seconds"), "s");
+  EXPECT_EQ(UnitOfName("nanoseconds_of_luck"), "");
+  EXPECT_EQ(UnitOfName("milliseconds"), "ms");
 }
 
 TEST(SeriesNamingTest, LabelsOfMetricAndNodeStayApart) {

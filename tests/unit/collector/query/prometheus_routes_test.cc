@@ -68,7 +68,7 @@ TEST_F(PrometheusRoutesTest, AnInstantQuery) {
 TEST_F(PrometheusRoutesTest, ARangeQueryWithDurationAndRfcTimes) {
   const auto answer =
       Get("/query_range",
-          {{"query", "foo"}, {"start", "2026-09-21T13:33:20Z"}, {"end", "1790000120"}, {"step", "1m"}});
+          {{"query", "foo"}, {"start", "2026-09-21T14:13:20Z"}, {"end", "1790000120"}, {"step", "1m"}});
   EXPECT_EQ(answer->body,
             R"({"status":"success","data":{"resultType":"matrix","result":[{"metric":{"__name__":"foo",)"
             R"("node":"n1"},"values":[[1790000000,"0"],[1790000060,"1.5"],[1790000120,"3"]]}]}})");
