@@ -10,8 +10,8 @@ namespace fleetmark::agent {
 void QuietGrpc();
 
 // Gives free heap, and the pages of programs' text and constants that are mapped, back to the kernel. The
-// latter come back from the page cache, a few microseconds each, when they are used again. Takes milliseconds.
-// Thread-safety: any thread.
+// latter come back from the page cache, a few microseconds each, when they are used again. Takes
+// milliseconds. Thread-safety: any thread.
 void ReleaseIdleMemory();
 
 }  // namespace fleetmark::agent
