@@ -1,6 +1,6 @@
 #include "collector/ingest/run_import.h"
 
-#include <algorithm>
+#include <functional>
 #include <memory>
 #include <set>
 #include <utility>
@@ -21,14 +21,38 @@ constexpr char kEpoch[] = "import";  // no agent's: those are 32 hex digits
 constexpr absl::Duration kPatience = absl::Seconds(30);
 constexpr size_t kOfferBytes = limits::kBatchBytes;
 
-// The outcome of an offer, waited for by the one who made it. Shared, as the waiting one may give up first.
+// How the offers of one import end, waited for by the one who made them. Shared, as the waiting one may give
+// up first.
 struct Outcome {
   Mutex mu;
   CondVar changed;
-  bool done ABSL_GUARDED_BY(mu) = false;
+  size_t open ABSL_GUARDED_BY(mu) = 0;
   bool room ABSL_GUARDED_BY(mu) = false;
-  absl::Status status ABSL_GUARDED_BY(mu);
+  absl::Status status ABSL_GUARDED_BY(mu);  // the first that is not OK
 };
+
+std::function<void(const absl::Status&)> OnDone(std::shared_ptr<Outcome> outcome) {
+  return [outcome = std::move(outcome)](const absl::Status& status) {
+    MutexLock lock(outcome->mu);
+    --outcome->open;
+    outcome->status.Update(status);
+    outcome->changed.NotifyAll();
+  };
+}
+
+std::function<void()> OnRoom(std::shared_ptr<Outcome> outcome) {
+  return [outcome = std::move(outcome)] {
+    MutexLock lock(outcome->mu);
+    outcome->room = true;
+    outcome->changed.NotifyAll();
+  };
+}
+
+bool WaitForRoom(Clock& clock, MonoTime deadline, Outcome& outcome) {
+  MutexLock lock(outcome.mu);
+  while (!outcome.room && clock.Mono() < deadline) clock.WaitUntil(outcome.changed, outcome.mu, deadline);
+  return std::exchange(outcome.room, false);
+}
 
 }  // namespace
 
@@ -53,38 +77,34 @@ absl::Status RunImport::EnsureNode(const std::string& name, int64_t first_seen_u
   return store_.PutNode(node);
 }
 
-absl::Status RunImport::Commit(SenderRecords records) {
+absl::Status RunImport::Commit(std::vector<SenderRecords> batches) {
   const auto outcome = std::make_shared<Outcome>();
-  Committer::Offer offer;
-  offer.lane = std::make_shared<Committer::Lane>();
-  for (const v1::Record& record : records.records) offer.bytes += record.ByteSizeLong();
-  offer.records = std::move(records);
-  offer.done = [outcome](const absl::Status& status) {
-    MutexLock lock(outcome->mu);
-    outcome->done = true;
-    outcome->status = status;
-    outcome->changed.NotifyAll();
-  };
-  const auto on_room = [outcome] {
-    MutexLock lock(outcome->mu);
-    outcome->room = true;
-    outcome->changed.NotifyAll();
-  };
   const MonoTime deadline = clock_.Mono() + kPatience;
-  bool taken = committer_.TryOffer(std::move(offer), on_room);
-  while (!taken) {
+  std::map<std::string, std::shared_ptr<Committer::Lane>> lanes;
+  for (SenderRecords& records : batches) {
+    Committer::Offer offer;
+    std::shared_ptr<Committer::Lane>& lane = lanes[records.node];
+    if (lane == nullptr) lane = std::make_shared<Committer::Lane>();
+    offer.lane = lane;
+    for (const v1::Record& record : records.records) offer.bytes += record.ByteSizeLong();
+    offer.records = std::move(records);
+    offer.done = OnDone(outcome);
     {
       MutexLock lock(outcome->mu);
-      while (!outcome->room && clock_.Mono() < deadline)
-        clock_.WaitUntil(outcome->changed, outcome->mu, deadline);
-      if (!std::exchange(outcome->room, false)) return absl::ResourceExhaustedError("the collector is busy");
+      ++outcome->open;
     }
-    taken = committer_.TryOffer(std::move(offer), on_room);
+    bool taken = committer_.TryOffer(std::move(offer), OnRoom(outcome));
+    while (!taken && WaitForRoom(clock_, deadline, *outcome)) {
+      taken = committer_.TryOffer(std::move(offer), OnRoom(outcome));
+    }
+    if (!taken) {
+      offer.done(absl::ResourceExhaustedError("the collector is busy"));
+      break;
+    }
   }
+  // However long it takes: the next import must not give out the same sequences again.
   MutexLock lock(outcome->mu);
-  while (!outcome->done && clock_.Mono() < deadline)
-    clock_.WaitUntil(outcome->changed, outcome->mu, deadline);
-  if (!outcome->done) return absl::UnavailableError("the commit takes too long");
+  while (outcome->open > 0) outcome->changed.Wait(outcome->mu);
   return outcome->status;
 }
 
@@ -107,25 +127,27 @@ absl::StatusOr<v1::ImportRunsResponse> RunImport::Import(const v1::ImportRunsReq
       by_node[run.node()].push_back(&run.run());
     }
   }
+  // All of it is offered before anything is waited for, so that it shares few synced writes.
   MutexLock lock(importing_);
+  std::vector<SenderRecords> batches;
   for (const auto& [node, runs] : by_node) {
     FM_RETURN_IF_ERROR(EnsureNode(node, runs.front()->started_unix_ns()));
     FM_ASSIGN_OR_RETURN(uint64_t sequence, store_.Watermark(node, kEpoch));
-    size_t next = 0;
-    while (next < runs.size()) {
-      SenderRecords records{node, kEpoch, {}};
-      for (size_t bytes = 0; next < runs.size() && bytes < kOfferBytes; ++next) {
-        v1::Record& record = records.records.emplace_back();
-        record.set_sequence(++sequence);
-        *record.mutable_run() = *runs[next];
-        record.mutable_run()->set_trigger(v1::TRIGGER_IMPORT);
-        bytes += record.ByteSizeLong();
+    size_t bytes = kOfferBytes;
+    for (const v1::Run* run : runs) {
+      if (bytes >= kOfferBytes) {
+        batches.push_back({node, kEpoch, {}});
+        bytes = 0;
       }
-      const uint64_t count = records.records.size();
-      FM_RETURN_IF_ERROR(Commit(std::move(records)));
-      response.set_stored(response.stored() + count);
+      v1::Record& record = batches.back().records.emplace_back();
+      record.set_sequence(++sequence);
+      *record.mutable_run() = *run;
+      record.mutable_run()->set_trigger(v1::TRIGGER_IMPORT);
+      bytes += record.ByteSizeLong();
     }
+    response.set_stored(response.stored() + runs.size());
   }
+  FM_RETURN_IF_ERROR(Commit(std::move(batches)));
   return response;
 }
 

@@ -3,7 +3,7 @@
 // They go the way of all records: through the committer, durable before Import returns. One import at a time,
 // the others wait, since each must continue the sequence of its nodes' import "sender".
 //
-// Thread-safety: all methods, any thread; Import blocks until the commit. Ownership: what Options names must
+// Thread-safety: all methods, any thread; Import blocks until the commits are done. Ownership: what Options names must
 // outlive it. Errors: InvalidArgument when the request is too large; ResourceExhausted and Unavailable when
 // nothing is taken now: ask again later. A bad run is refused alone.
 #ifndef FLEETMARK_COLLECTOR_INGEST_RUN_IMPORT_H_
@@ -37,7 +37,8 @@ class RunImport {
  private:
   absl::Status Check(const v1::NodeRun& run) const;
   absl::Status EnsureNode(const std::string& name, int64_t first_seen_unix_ns);
-  absl::Status Commit(SenderRecords records);
+  // Those of one node in the order given.
+  absl::Status Commit(std::vector<SenderRecords> batches);
 
   Store& store_;
   Committer& committer_;
