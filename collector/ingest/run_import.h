@@ -3,9 +3,9 @@
 // They go the way of all records: through the committer, durable before Import returns. One import at a time,
 // the others wait, since each must continue the sequence of its nodes' import "sender".
 //
-// Thread-safety: all methods, any thread; Import blocks until the commits are done. Ownership: what Options names must
-// outlive it. Errors: InvalidArgument when the request is too large; ResourceExhausted and Unavailable when
-// nothing is taken now: ask again later. A bad run is refused alone.
+// Thread-safety: all methods, any thread; Import blocks until the commits are done. Ownership: what Options
+// names must outlive it. Errors: InvalidArgument when the request is too large; ResourceExhausted and
+// Unavailable when nothing is taken now: ask again later. A bad run is refused alone.
 #ifndef FLEETMARK_COLLECTOR_INGEST_RUN_IMPORT_H_
 #define FLEETMARK_COLLECTOR_INGEST_RUN_IMPORT_H_
 
