@@ -163,6 +163,26 @@ void AddOperations(CLI::App& app, Invocation& invocation) {
   command->add_option("--reason", cancel->reason, "Recorded with the run");
 }
 
+void AddImport(CLI::App& app, Invocation& invocation) {
+  CLI::App* import = app.add_subcommand("import", "Other tools' records into the collector");
+  import->require_subcommand(1);
+  for (const char* format : {"openmetrics", "csv"}) {
+    CLI::App* command = nullptr;
+    const bool csv = std::string(format) == "csv";
+    auto o = AddCommand<ImportOptions>(
+        *import, format,
+        csv ? "Rows with a header: time, node, benchmark, metric, value, unit, labels"
+            : "A file in the OpenMetrics format, with times",
+        invocation, ImportFile, command);
+    o->format = format;
+    command->add_option("file", o->file, "The file; - reads standard input")->required();
+    if (csv) continue;
+    command->add_option("--node", o->node, "The node of samples without a label node or instance");
+    command->add_option("--benchmark", o->benchmark,
+                        "The benchmark of samples without a label benchmark or job; default imported");
+  }
+}
+
 void AddPlugin(CLI::App& app, Invocation& invocation) {
   CLI::App* plugin = app.add_subcommand("plugin", "Write and check plugins");
   plugin->require_subcommand(1);
@@ -211,6 +231,7 @@ void DescribeCommandLine(CLI::App& app, Invocation& invocation) {
   AddFindings(app, invocation);
   AddEvents(app, invocation);
   AddOperations(app, invocation);
+  AddImport(app, invocation);
   AddPlugin(app, invocation);
   CLI::App* version = app.add_subcommand("version", "This program's version");
   version->callback([&invocation] {

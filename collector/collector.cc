@@ -1,6 +1,7 @@
 #include "collector/collector.h"
 
 #include <chrono>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -17,10 +18,16 @@
 #include "collector/ingest/committer.h"
 #include "collector/ingest/ingest_metrics.h"
 #include "collector/ingest/ingest_service.h"
+#include "collector/ingest/run_import.h"
+#include "collector/promql/engine.h"
 #include "collector/query/http_routes.h"
+#include "collector/query/prometheus_routes.h"
 #include "collector/query/query_api.h"
 #include "collector/query/query_service.h"
 #include "collector/query/static_files.h"
+#include "collector/query/store_series_source.h"
+#include "collector/remote/remote_writer.h"
+#include "collector/remote/write_receiver.h"
 #include "collector/store/maintenance_loop.h"
 #include "collector/store/store.h"
 #include "common/base/clock.h"
@@ -64,6 +71,24 @@ LeaseTable::Options ToLeaseOptions(const CollectorConfig& config) {
   return options;
 }
 
+RemoteWriter::Options ToRemoteOptions(const CollectorConfig& config, const Store& store) {
+  RemoteWriter::Options options;
+  options.url = config.remote_write.url;
+  options.bearer_token_file = config.remote_write.bearer_token_file;
+  options.ca_file = config.remote_write.ca_file;
+  options.timeout = config.remote_write.timeout;
+  options.queue.folder = config.data_dir + "/remote_write";
+  options.queue.max_bytes = static_cast<uint64_t>(config.remote_write.queue_bytes);
+  options.seed = static_cast<uint64_t>(absl::ToUnixNanos(RealClock().Now()));
+  options.node_labels = [&store](const std::string& name) {
+    const absl::StatusOr<v1::Node> node = store.GetNode(name);
+    if (!node.ok()) return std::map<std::string, std::string>();
+    return std::map<std::string, std::string>(node->identity().labels().begin(),
+                                              node->identity().labels().end());
+  };
+  return options;
+}
+
 void LogFinding(const v1::Finding& finding) {
   const bool open = finding.state() == v1::Finding::STATE_OPEN;
   LogInfo(open ? "finding opened" : "finding closed",
@@ -95,8 +120,10 @@ struct Collector::Parts {
   // The steps of a start, in this order; nothing runs before Serve but the committer, which has no work.
   absl::Status MakeStore(const CollectorConfig& config);
   absl::Status MakeDetection(const CollectorConfig& config);
+  absl::Status MakeRemoteWrite(const CollectorConfig& config);
   void MakeIngest(const CollectorConfig& config);
   void MakeQuery();
+  void MakePrometheus(const CollectorConfig& config);
   absl::Status ServeHttp(const CollectorConfig& config);
   absl::Status ServeGrpc(const CollectorConfig& config);
   std::vector<std::string> Problems() const;
@@ -109,10 +136,15 @@ struct Collector::Parts {
   std::unique_ptr<LeaseTable> leases;
   std::unique_ptr<PlanBook> plans;
   std::unique_ptr<DetectionLoop> detection;
+  std::unique_ptr<RemoteWriter> remote_write;
   std::unique_ptr<Committer> committer;
+  std::unique_ptr<RunImport> import;
   std::unique_ptr<IngestService> ingest;
   std::unique_ptr<QueryApi> query;
   std::unique_ptr<QueryService> query_service;
+  std::unique_ptr<StoreSeriesSource> series;
+  std::unique_ptr<promql::Engine> engine;
+  std::unique_ptr<PrometheusRoutes> prometheus;
   std::unique_ptr<HttpRoutes> routes;
   std::unique_ptr<HttpServer> http;
   std::unique_ptr<grpc::Server> grpc;
@@ -156,12 +188,24 @@ absl::Status Collector::Parts::MakeDetection(const CollectorConfig& config) {
   return absl::OkStatus();
 }
 
+absl::Status Collector::Parts::MakeRemoteWrite(const CollectorConfig& config) {
+  if (config.remote_write.url.server.empty()) return absl::OkStatus();
+  remote_write = std::make_unique<RemoteWriter>(ToRemoteOptions(config, *store), RealClock(), metrics);
+  return Annotate(remote_write->Start(), "remote_write");
+}
+
 void Collector::Parts::MakeIngest(const CollectorConfig& config) {
   leases = std::make_unique<LeaseTable>(ToLeaseOptions(config), metrics, RealClock());
   plans = std::make_unique<PlanBook>(config.suites);
   committer = std::make_unique<Committer>(
-      Committer::Options{}, [this](absl::Span<const SenderRecords> batch) { return store->Commit(batch); },
+      Committer::Options{},
+      [this](absl::Span<const SenderRecords> batch) {
+        absl::StatusOr<CommitResult> result = store->Commit(batch);
+        if (result.ok() && remote_write != nullptr) remote_write->Offer(batch);
+        return result;
+      },
       [this](const CommitResult&) { detection->Notify(); }, RealClock(), ingest_metrics);
+  import = std::make_unique<RunImport>(*store, *committer, RealClock());
   IngestService::Options options;
   options.collector_version = FM_VERSION;
   ingest = std::make_unique<IngestService>(std::move(options), *store, *committer, sessions, *leases, *plans,
@@ -195,8 +239,17 @@ void Collector::Parts::MakeQuery() {
   };
   live.unfollow = [this](const std::string& request_id) { sessions.Unfollow(request_id); };
   live.cancel_run = [this](const v1::CancelRunRequest& request) { return sessions.CancelRun(request); };
+  live.import_runs = [this](const v1::ImportRunsRequest& request) { return import->Import(request); };
   query = std::make_unique<QueryApi>(std::move(options));
   query_service = std::make_unique<QueryService>(QueryService::Options{.api = query.get()});
+}
+
+void Collector::Parts::MakePrometheus(const CollectorConfig& config) {
+  series = std::make_unique<StoreSeriesSource>(*store, RealClock());
+  engine = std::make_unique<promql::Engine>(
+      promql::Engine::Options{.source = series.get(), .clock = &RealClock(), .query = config.prometheus});
+  prometheus = std::make_unique<PrometheusRoutes>(
+      PrometheusRoutes::Options{.engine = engine.get(), .clock = &RealClock(), .version = FM_VERSION});
 }
 
 absl::Status Collector::Parts::ServeHttp(const CollectorConfig& config) {
@@ -205,6 +258,10 @@ absl::Status Collector::Parts::ServeHttp(const CollectorConfig& config) {
   routes = std::make_unique<HttpRoutes>(
       HttpRoutes::Options{.api = query.get(), .metrics = &metrics, .clock = &RealClock()});
   routes->Register(*http);
+  prometheus->Register(*http);
+  if (config.receive_remote_write) {
+    ServeRemoteWrite(*http, [this](const v1::ImportRunsRequest& request) { return import->Import(request); });
+  }
   if (!config.web_dir.empty()) FM_RETURN_IF_ERROR(ServeFolder(config.web_dir, *http));
   return http->Start(config.http.host, config.http.port).status();
 }
@@ -230,8 +287,10 @@ absl::Status Collector::Parts::ServeGrpc(const CollectorConfig& config) {
 absl::Status Collector::OpenStore() {
   FM_RETURN_IF_ERROR(parts_->MakeStore(config_));
   FM_RETURN_IF_ERROR(parts_->MakeDetection(config_));
+  FM_RETURN_IF_ERROR(parts_->MakeRemoteWrite(config_));
   parts_->MakeIngest(config_);
   parts_->MakeQuery();
+  parts_->MakePrometheus(config_);
   return absl::OkStatus();
 }
 
@@ -258,6 +317,7 @@ void Collector::Stop() {
     p.grpc->Wait();
   }
   if (p.committer != nullptr) p.committer->Stop();
+  if (p.remote_write != nullptr) p.remote_write->Stop();
   if (p.detection != nullptr) p.detection->Stop();
   if (p.maintenance != nullptr) p.maintenance->Stop();
   if (p.routes != nullptr) p.routes->EndStreams();
