@@ -54,6 +54,7 @@ struct CollectorConfig {
   int64_t write_buffer_bytes = 0;
   int64_t reserve_bytes = 0;
   uint64_t max_series = 0;
+  double false_alarms_per_week = 0;  // expected, of the whole fleet
   std::vector<ReferenceConfig> references;
   std::vector<LimitConfig> limits;
 };

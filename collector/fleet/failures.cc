@@ -127,4 +127,18 @@ std::optional<FailureVerdict> JudgeDurations(absl::Span<const RunResult> runs,
   return verdict;
 }
 
+bool StillFailing(absl::Span<const RunResult> runs, bool failing, double before, double after,
+                  const FailureOptions& options) {
+  std::vector<double> newest;  // 1 for a bad run, or seconds
+  for (size_t i = runs.size(); i-- > 0 && newest.size() < options.window / 2;) {
+    const bool bad = IsBad(runs[i].outcome);
+    if (failing && (bad || runs[i].outcome == v1::OUTCOME_OK)) newest.push_back(bad ? 1 : 0);
+    if (!failing && runs[i].outcome == v1::OUTCOME_OK) newest.push_back(runs[i].duration_seconds);
+  }
+  if (newest.empty()) return true;
+  double now = 0;
+  for (const double value : newest) now += value / static_cast<double>(newest.size());
+  return (failing ? now : Median(newest)) > (before + after) / 2;
+}
+
 }  // namespace fleetmark::collector

@@ -63,6 +63,11 @@ std::optional<FailureVerdict> JudgeOutcomes(absl::Span<const RunResult> runs,
 std::optional<FailureVerdict> JudgeDurations(absl::Span<const RunResult> runs,
                                              const FailureOptions& options = {});
 
+// Is what was found still so? The newest window is nearer to `after` than to `before`, the two of the
+// verdict.
+bool StillFailing(absl::Span<const RunResult> runs, bool failing, double before, double after,
+                  const FailureOptions& options = {});
+
 }  // namespace fleetmark::collector
 
 #endif  // FLEETMARK_COLLECTOR_FLEET_FAILURES_H_

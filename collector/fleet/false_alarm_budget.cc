@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace fleetmark::collector {
 namespace {
@@ -43,6 +44,17 @@ double CombinedPValue(double candidate, double limit, double e_value) {
   if (!(q < limit)) return 1;
   if (q <= 0) return 0;
   return std::min(1.0, q * (1 + std::log(limit / q)));
+}
+
+double EvidenceNeeded(double candidate, double limit, double level) {
+  if (candidate <= level) return 1;  // a p-value by itself is as good as it says
+  if (!(level > 0)) return std::numeric_limits<double>::infinity();
+  double low = 0, high = 700;  // logarithms
+  for (int step = 0; step < 100; ++step) {
+    const double middle = (low + high) / 2;
+    (CombinedPValue(candidate, limit, std::exp(middle)) > level ? low : high) = middle;
+  }
+  return std::exp(high);
 }
 
 }  // namespace fleetmark::collector

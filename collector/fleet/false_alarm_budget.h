@@ -50,6 +50,10 @@ double SmoothedPopulation(double now, absl::Time time, PopulationState& state);
 // + ln(limit / q)): the integral of min(1, q / u) over candidates u up to the limit.
 double CombinedPValue(double candidate, double limit, double e_value);
 
+// The least e-value with which a candidate reaches `level`; 1 where it needs none, infinity where none will
+// do.
+double EvidenceNeeded(double candidate, double limit, double level);
+
 }  // namespace fleetmark::collector
 
 #endif  // FLEETMARK_COLLECTOR_FLEET_FALSE_ALARM_BUDGET_H_

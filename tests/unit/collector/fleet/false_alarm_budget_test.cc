@@ -68,6 +68,14 @@ TEST(CombinedPValue, HoldsForCandidatesAndTheirEvidence) {
   EXPECT_EQ(CombinedPValue(0, kLimit, 1), 0);
 }
 
+TEST(EvidenceNeeded, IsWhatReachesTheLevel) {
+  const double needed = EvidenceNeeded(1e-4, 1e-2, 1e-7);
+  EXPECT_NEAR(CombinedPValue(1e-4, 1e-2, needed) / 1e-7, 1, 1e-9);
+  EXPECT_GT(needed, 1e3);
+  EXPECT_EQ(EvidenceNeeded(1e-8, 1e-2, 1e-7), 1);
+  EXPECT_TRUE(std::isinf(EvidenceNeeded(1e-4, 1e-2, 0)));
+}
+
 // Fleets in which nothing changes, with everything that may not matter: series that share causes (a common
 // factor of a tenth of the variance), looks that share data (AR(1) of 0.7 in time), cadences from 1.5 to 24 a
 // day. Such alerts come in bursts, so the mean is compared with the budget by its own standard error.
