@@ -89,7 +89,7 @@ GroupDraft MakeDraft(const SeriesGroup& group, const std::vector<const v1::Findi
   v1::Finding& finding = draft.finding;
   SetSizes(members, &finding);
   const bool fleet = group.scope == SeriesGroup::kFleet;
-  finding.set_kind(fleet ? v1::Finding::KIND_FLEET : v1::Finding::KIND_CHANGE);
+  finding.set_kind(fleet ? v1::Finding::KIND_FLEET : members[0]->kind());
   if (!fleet) finding.mutable_series()->set_node(members[0]->series().node());
   finding.set_direction(members[0]->direction());
   finding.set_scope(ScopeText(group, *members[0]));
@@ -118,6 +118,30 @@ GroupDraft MakeDraft(const SeriesGroup& group, const std::vector<const v1::Findi
   return draft;
 }
 
+// What belongs together now: changes of level with such, of spread with such, drifts with drifts.
+std::vector<GroupDraft> DraftGroups(const std::vector<const v1::Finding*>& findings,
+                                    const FleetSnapshot& fleet, int64_t now_unix_ns, double level) {
+  std::vector<GroupDraft> drafts;
+  for (const auto kind : {v1::Finding::KIND_CHANGE, v1::Finding::KIND_SPREAD, v1::Finding::KIND_DRIFT}) {
+    std::vector<ChangedSeries> changed;
+    std::vector<const v1::Finding*> of_kind;
+    for (const v1::Finding* finding : findings) {
+      if (finding->kind() != kind) continue;
+      changed.push_back(ToChanged(*finding));
+      of_kind.push_back(finding);
+    }
+    const std::vector<SeriesGroup> joined =
+        JoinChanges({changed, &fleet.explaining(), &fleet.measured_on()}, now_unix_ns);
+    for (const SeriesGroup& group : joined) {
+      std::vector<const v1::Finding*> members;
+      for (const size_t i : group.members) members.push_back(of_kind[i]);
+      // Each kind, and each group of it, has its part of the level.
+      drafts.push_back(MakeDraft(group, members, level / 3 / static_cast<double>(joined.size())));
+    }
+  }
+  return drafts;
+}
+
 }  // namespace
 
 bool IsChange(const v1::Finding& finding) {
@@ -128,41 +152,30 @@ bool IsChange(const v1::Finding& finding) {
 
 ChangeGroups JoinOpenChanges(absl::Span<const v1::Finding> open, const FleetSnapshot& fleet,
                              int64_t now_unix_ns, double level) {
-  std::vector<ChangedSeries> changed;
   std::vector<const v1::Finding*> findings;
   std::vector<v1::Finding> groups;
+  std::set<std::string> open_groups, keep;
   for (const v1::Finding& finding : open) {
-    if (IsChange(finding)) {
-      changed.push_back(ToChanged(finding));
-      findings.push_back(&finding);
-    } else if (finding.detector() == kJoinDetector) {
-      groups.push_back(finding);
-    }
-  }
-  const std::vector<SeriesGroup> joined =
-      JoinChanges({changed, &fleet.explaining(), &fleet.measured_on()}, now_unix_ns);
-  std::vector<GroupDraft> drafts;
-  for (const SeriesGroup& group : joined) {
-    std::vector<const v1::Finding*> members;
-    for (const size_t i : group.members) members.push_back(findings[i]);
-    drafts.push_back(MakeDraft(group, members, level / static_cast<double>(joined.size())));
+    if (IsChange(finding)) findings.push_back(&finding);
+    if (finding.detector() != kJoinDetector) continue;
+    groups.push_back(finding);
+    open_groups.insert(finding.finding_id());
   }
   std::map<std::string, size_t> draft_of;  // by member
-  for (size_t d = 0; d < joined.size(); ++d) {
-    for (const size_t i : joined[d].members) draft_of[findings[i]->finding_id()] = d;
+  const std::vector<GroupDraft> drafts = DraftGroups(findings, fleet, now_unix_ns, level);
+  for (size_t d = 0; d < drafts.size(); ++d) {
+    for (const v1::FindingMember& member : drafts[d].members) draft_of[member.finding_id()] = d;
   }
   // Members that are in no draft stay with their group.
-  std::set<std::string> keep, open_groups;
-  for (const v1::Finding& group : groups) open_groups.insert(group.finding_id());
   for (const v1::Finding* finding : findings) {
-    if (!finding->group_id().empty() && !draft_of.contains(finding->finding_id()))
+    if (!finding->group_id().empty() && !draft_of.contains(finding->finding_id())) {
       keep.insert(finding->group_id());
+    }
   }
   ReconcileResult result = Reconcile(kJoinDetector, drafts, groups, keep, now_unix_ns,
                                      "its members returned, or belong to another finding now");
   ChangeGroups out;
   out.changed = std::move(result.changed);
-  out.groups = joined.size();
   for (const v1::Finding* finding : findings) {
     const auto it = draft_of.find(finding->finding_id());
     std::string group = open_groups.contains(finding->group_id()) ? finding->group_id() : "";

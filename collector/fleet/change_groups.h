@@ -21,7 +21,6 @@ struct ChangeGroups {
   // What each open finding of a single series belongs to now, where that is another group than its group_id;
   // empty: none.
   std::map<std::string, std::string> group_of;
-  size_t groups = 0;
 };
 
 // `open`: all open findings. A group stays as long as one of its members is open. `level` is the level of the

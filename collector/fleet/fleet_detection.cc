@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+
 #include "collector/fleet/change_decisions.h"
 #include "collector/fleet/change_groups.h"
 #include "collector/fleet/false_alarm_budget.h"
@@ -72,7 +74,10 @@ class FleetDetection::Impl {
     const absl::Status status = Pass();
     seconds_.Observe(absl::ToDoubleSeconds(options_.clock->Mono() - start));
     passes_.Add();
-    if (!status.ok()) errors_.Add();
+    if (!status.ok()) {
+      errors_.Add();
+      joined_ = absl::InfinitePast();  // what was joined is not stored
+    }
     return status;
   }
 
@@ -168,12 +173,9 @@ class FleetDetection::Impl {
     decisions_.Begin(fleet_, budget_, population, now, &state);
     const int requested = state.requests_unix_ns_size();
     std::map<std::string, v1::Finding::Kind> groups;
-    bool changes = false;
     for (const v1::Finding& finding : open) {
       if (finding.detector() == kJoinDetector) groups[finding.finding_id()] = finding.kind();
-      changes = changes || IsChange(finding);
     }
-    if (changes) FM_RETURN_IF_ERROR(fleet_.ReadFactChanges(now - kFactChanges));
     std::map<std::string, const v1::Finding*> noted;
     for (v1::Finding& finding : open) {
       if (finding.kind() == v1::Finding::KIND_REFERENCE && !finding.has_budget()) {
@@ -187,19 +189,37 @@ class FleetDetection::Impl {
       if (news) noted[finding.finding_id()] = &finding;
     }
     requests_.Add(state.requests_unix_ns_size() - requested);
-    const double level =
-        budget_.Level(LookKind::kFleet, 1, Since(state.fleet_look_unix_ns(), now, options_.interval));
-    state.set_fleet_look_unix_ns(absl::ToUnixNanos(now));
-    ChangeGroups joined = JoinOpenChanges(open, fleet_, absl::ToUnixNanos(now), level);
-    for (v1::Finding& finding : open) {
-      const auto group = joined.group_of.find(finding.finding_id());
-      if (group == joined.group_of.end()) continue;
-      finding.set_group_id(group->second);
-      noted[finding.finding_id()] = &finding;
+    if (JoinIsDue(now, open)) {
+      FM_RETURN_IF_ERROR(fleet_.ReadFactChanges(now - kFactChanges));
+      const absl::Duration gap = Since(state.fleet_look_unix_ns(), now, options_.interval);
+      state.set_fleet_look_unix_ns(absl::ToUnixNanos(now));
+      ChangeGroups joined =
+          JoinOpenChanges(open, fleet_, absl::ToUnixNanos(now), budget_.Level(LookKind::kFleet, 1, gap));
+      for (v1::Finding& finding : open) {
+        const auto group = joined.group_of.find(finding.finding_id());
+        if (group == joined.group_of.end()) continue;
+        finding.set_group_id(group->second);
+        noted[finding.finding_id()] = &finding;
+      }
+      Append(std::move(joined.changed), evaluation.findings);
     }
     for (const auto& [id, finding] : noted) evaluation.notes.push_back(*finding);
-    Append(std::move(joined.changed), evaluation.findings);
     return absl::OkStatus();
+  }
+
+  // When a change opened, closed or was decided about, or became member of a group; else each hour, for facts
+  // that changed on other nodes.
+  bool JoinIsDue(absl::Time now, const std::vector<v1::Finding>& open) {
+    std::string about;
+    for (const v1::Finding& finding : open) {
+      if (!IsChange(finding) && finding.detector() != kJoinDetector) continue;
+      absl::StrAppend(&about, finding.finding_id(), finding.group_id(),
+                      finding.budget().within() ? "+" : "-");
+    }
+    if (about == joined_about_ && now - joined_ < options_.series_interval) return false;
+    joined_about_ = std::move(about);
+    joined_ = now;
+    return true;
   }
 
   // --- peers ------------------------------------------------------------------------------------------
@@ -267,6 +287,8 @@ class FleetDetection::Impl {
   ChangeDecisions decisions_;
   absl::Time series_read_ = absl::InfinitePast();
   uint64_t series_counted_ = 0;
+  absl::Time joined_ = absl::InfinitePast();
+  std::string joined_about_;  // what was open then
   Counter& passes_;
   Counter& errors_;
   Counter& opened_;

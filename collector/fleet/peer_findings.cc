@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kLoose = 0.01;          // a finding stays open as long as its members are beyond this
 constexpr double kJoinCandidate = 1e-3;  // nodes that a common fact may join
-constexpr double kJoinP = 1e-3;           // of the explanation that joins them; alerts need the level of the budget
+constexpr double kJoinP = 1e-3;  // of the explanation that joins them; alerts need the level of the budget
 constexpr double kRootHalfPi = 1.2533141373155001;
 
 std::string MeasureText(const v1::SeriesKey& key) { return absl::StrCat(key.benchmark(), " ", key.metric()); }
@@ -46,9 +46,11 @@ PeerFindings::PeerFindings(const FleetSnapshot& fleet, absl::Span<const v1::Find
       for (const v1::FindingMember& member : finding.members()) known_[MemberKey(member)] = true;
     } else if (finding.detector() == kSplitDetector) {
       open_splits_.push_back(finding);
-    } else if (IsChange(finding) && finding.before() != 0 && finding.after() / finding.before() > 0) {
-      const auto [it, inserted] = explained_.emplace(finding.series_id(), 1.0);
-      it->second *= finding.after() / finding.before();
+    } else if (IsChange(finding) && finding.kind() != v1::Finding::KIND_SPREAD) {
+      Explained& explained = explained_[finding.series_id()];
+      explained.difference += finding.after() - finding.before();
+      const bool has_ratio = finding.before() != 0 && finding.after() / finding.before() > 0;
+      if (has_ratio) explained.ratio *= finding.after() / finding.before();
     }
   }
 }
@@ -68,8 +70,8 @@ void PeerFindings::Judge(const PeerGroup& group) {
       for (double& value : values) value = std::log(value);
     }
     double level = Median(values);
-    if (const auto it = explained_.find(recent.series->series_id); logarithmic && it != explained_.end()) {
-      level -= std::log(it->second);
+    if (const auto it = explained_.find(recent.series->series_id); it != explained_.end()) {
+      level -= logarithmic ? std::log(it->second.ratio) : it->second.difference;
     }
     const auto node = fleet_.nodes().find(recent.series->node);
     PeerUnit unit;

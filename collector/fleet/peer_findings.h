@@ -60,6 +60,10 @@ class PeerFindings {
     std::string scope;  // "node n7"
     bool rack = false;
   };
+  struct Explained {  // what all open changes of a series make of its level
+    double ratio = 1;
+    double difference = 0;
+  };
   struct ClassNodes {                        // who was compared at all
     std::map<std::string, bool> suspect_of;  // by node
   };
@@ -76,7 +80,7 @@ class PeerFindings {
   std::vector<v1::Finding> open_peers_;
   std::vector<v1::Finding> open_splits_;
   std::map<std::string, bool> known_;        // member keys of open peer findings
-  std::map<uint64_t, double> explained_;     // by series: the ratio that open changes make
+  std::map<uint64_t, Explained> explained_;  // by series
   std::map<std::string, Suspect> suspects_;  // by scope
   std::map<std::string, ClassNodes> classes_;
   std::vector<GroupDraft> splits_;

@@ -17,6 +17,7 @@ constexpr size_t kMinSiblings = 2;   // other devices of a node
 constexpr size_t kMinRackNodes = 3;  // nodes of a rack that is judged as one
 constexpr double kRackSpreads = 4;   // spreads of the other racks' medians that a rack must be away
 constexpr size_t kMinRacksForSpread = 3;
+constexpr size_t kMany = 200;
 
 struct NodeLevel {
   std::string rack;
@@ -75,15 +76,31 @@ class Comparison {
     result_.outliers.push_back(std::move(outlier));
   }
 
+  // What a level is compared with.
+  struct Others {
+    double center = 0;
+    double scale = 0;
+    size_t count = 0;
+  };
+  Others OthersOf(const std::vector<double>& levels) const {
+    return {Median(levels), ScaleOf(levels, options_.min_scale), levels.size()};
+  }
+
   // Judges `level` against others: its score and p-value.
-  void JudgeAgainst(const std::vector<double>& others, double scale, double error,
-                    PeerOutlier& outlier) const {
-    outlier.peers = Median(others);
-    outlier.peer_count = others.size();
-    const auto n = static_cast<double>(others.size());
-    const double spread = std::sqrt(scale * scale * (1 + kHalfPi / n) + error * error);
+  static void JudgeAgainst(const Others& others, double error, PeerOutlier& outlier) {
+    outlier.peers = others.center;
+    outlier.peer_count = others.count;
+    const auto n = static_cast<double>(others.count);
+    const double spread = std::sqrt(others.scale * others.scale * (1 + kHalfPi / n) + error * error);
     outlier.score = (outlier.level - outlier.peers) / spread;
     outlier.p_value = StudentUpperTail(outlier.score, std::max(1.0, kMadEfficiency * (n - 1)));
+  }
+
+  // Of many, one moves neither median nor scale: then all stand for the others, and only those far out are
+  // judged.
+  static bool IsMany(size_t count) { return count > kMany; }
+  bool IsFarOut(double distance, const Others& all) const {
+    return distance >= options_.min_difference && (!IsMany(all.count) || distance >= all.scale);
   }
 
   // --- racks --------------------------------------------------------------------------------------------
@@ -177,24 +194,26 @@ class Comparison {
       if (group.size() < options_.min_peers + 1) continue;
       std::vector<double> levels;
       for (const NodeLevel* node : group) levels.push_back(node->level);
-      // Leaving one out moves neither median nor scale by much: only those far out are judged exactly.
-      const double center = Median(levels);
-      const double rough = ScaleOf(levels, options_.min_scale);
+      const Others all = OthersOf(levels);
       for (size_t i = 0; i < group.size(); ++i) {
-        if (levels[i] - center < std::min(options_.min_difference, rough)) continue;
-        JudgeNode(*group[i], levels, i);
+        if (IsMany(levels.size()) && !IsFarOut(levels[i] - all.center, all)) continue;
+        JudgeNode(*group[i], levels, i, all);
       }
     }
   }
 
-  void JudgeNode(const NodeLevel& node, const std::vector<double>& levels, size_t index) {
+  void JudgeNode(const NodeLevel& node, const std::vector<double>& levels, size_t index, const Others& all) {
     PeerOutlier outlier;
     outlier.scope = PeerScope::kNode;
     outlier.units = node.units;
     outlier.level = node.level;
-    std::vector<double> others = levels;
-    others.erase(others.begin() + static_cast<ptrdiff_t>(index));
-    JudgeAgainst(others, ScaleOf(others, options_.min_scale), node.error, outlier);
+    if (IsMany(levels.size())) {
+      JudgeAgainst(all, node.error, outlier);
+    } else {
+      std::vector<double> others = levels;
+      others.erase(others.begin() + static_cast<ptrdiff_t>(index));
+      JudgeAgainst(OthersOf(others), node.error, outlier);
+    }
     Add(std::move(outlier));
   }
 
@@ -219,34 +238,32 @@ class Comparison {
       all.insert(all.end(), own.begin(), own.end());
     }
     if (all.empty()) return;
-    const double rough = ScaleOf(all, options_.min_scale);
+    const Others everyone = OthersOf(all);
     for (const auto& [name, own] : by_node) {
       for (size_t k = 0; k < own.size(); ++k) {
-        if (own[k] < std::min(options_.min_difference, rough)) continue;
-        JudgeDevice(nodes_.at(name), k, own, by_node, name);
+        if (!IsFarOut(own[k], everyone)) continue;
+        Others others = everyone;
+        if (!IsMany(all.size())) {
+          std::vector<double> elsewhere;
+          for (const auto& [other, residuals] : by_node) {
+            if (other != name) elsewhere.insert(elsewhere.end(), residuals.begin(), residuals.end());
+          }
+          // One node by itself: its own devices tell the spread, which a single odd one hardly moves.
+          if (elsewhere.size() >= options_.min_peers) others = OthersOf(elsewhere);
+        }
+        if (others.count >= options_.min_peers) JudgeDevice(nodes_.at(name), k, own, others);
       }
     }
   }
 
-  void JudgeDevice(const NodeLevel& node, size_t k, const std::vector<double>& own,
-                   const std::map<std::string, std::vector<double>>& by_node, const std::string& name) {
+  void JudgeDevice(const NodeLevel& node, size_t k, const std::vector<double>& own, const Others& others) {
     PeerOutlier outlier;
     outlier.scope = PeerScope::kDevice;
     outlier.units = {node.units[k]};
-    outlier.level = units_[node.units[k]].level;
-    const double siblings = outlier.level - own[k];
-    std::vector<double> others;
-    for (const auto& [other, residuals] : by_node) {
-      if (other != name) others.insert(others.end(), residuals.begin(), residuals.end());
-    }
-    // One node by itself: its own devices tell the spread, which a single odd one of them hardly moves.
-    if (others.size() < options_.min_peers) others = own;
-    if (others.size() < options_.min_peers) return;
-    const double scale = ScaleOf(others, options_.min_scale);
     outlier.level = own[k];
-    JudgeAgainst(others, scale, units_[node.units[k]].error, outlier);
-    outlier.level = siblings + own[k];
-    outlier.peers = siblings;
+    JudgeAgainst(others, units_[node.units[k]].error, outlier);
+    outlier.level = units_[node.units[k]].level;
+    outlier.peers = outlier.level - own[k];  // its siblings
     outlier.peer_count = own.size() - 1;
     Add(std::move(outlier));
   }

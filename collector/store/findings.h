@@ -25,7 +25,8 @@ absl::Status PutFinding(const Database& db, v1::Finding finding, WriteSet* write
 // Replaces the notes of the detection of the fleet in a stored finding by those of `notes`, which has its
 // finding_id: group, explanations, confirmation, budget. What else is stored stays, also if it was changed
 // meanwhile. A finding that is not stored is left out.
-absl::Status PutFleetNotes(const Database& db, const v1::Finding& notes, WriteSet* writes, Counters* counters);
+absl::Status PutFleetNotes(const Database& db, const v1::Finding& notes, WriteSet* writes,
+                           Counters* counters);
 
 // At most `limit` findings that are open, by node.
 absl::StatusOr<std::vector<v1::Finding>> OpenFindings(const Database& db, size_t limit);

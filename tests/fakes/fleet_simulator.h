@@ -2,7 +2,8 @@
 // of two benchmarks, "stream" (one value a node) and "gemm" (one a device, where there are devices). Nodes
 // differ from one another by `node_spread`, runs by `noise`, and whatever a test adds as an effect.
 //
-// Thread-safety: none. The same seed gives the same fleet.
+// Thread-safety: none. The same seed gives the same fleet. Errors: a store that can't be written ends the
+// process.
 #ifndef FLEETMARK_TESTS_FAKES_FLEET_SIMULATOR_H_
 #define FLEETMARK_TESTS_FAKES_FLEET_SIMULATOR_H_
 
@@ -61,7 +62,7 @@ class FleetSimulator {
   // A changed fact with its event.
   void ChangeFact(size_t node, const std::string& name, const std::string& value, absl::Time time);
 
-  // The runs that are due in [from, to), in one commit.
+  // The runs that are due in [from, to).
   void Run(absl::Time from, absl::Time to);
   // One run of a benchmark on a node now, as the collector asked for it.
   void RunNow(const std::string& node, const std::string& benchmark, absl::Time time);

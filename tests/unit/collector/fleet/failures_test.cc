@@ -95,5 +95,22 @@ TEST(JudgeDurations, ATenthIsNoMatterAndFewRunsTellNothing) {
   EXPECT_FALSE(JudgeDurations(runs).has_value());
 }
 
+TEST(StillFailing, UntilTheNewestRunsAreNearerToBefore) {
+  std::vector<RunResult> runs;
+  Add(runs, 40, v1::OUTCOME_OK);
+  Add(runs, 10, v1::OUTCOME_FAILED);
+  EXPECT_TRUE(StillFailing(runs, true, 0, 1));
+  Add(runs, 2, v1::OUTCOME_OK);
+  EXPECT_TRUE(StillFailing(runs, true, 0, 1));
+  Add(runs, 1, v1::OUTCOME_OK);
+  EXPECT_FALSE(StillFailing(runs, true, 0, 1));
+  runs.clear();
+  Add(runs, 10, v1::OUTCOME_OK, 16);
+  EXPECT_TRUE(StillFailing(runs, false, 10, 16));
+  Add(runs, 3, v1::OUTCOME_OK, 10);
+  EXPECT_FALSE(StillFailing(runs, false, 10, 16));
+  EXPECT_TRUE(StillFailing({}, true, 0, 1));  // nothing new is no recovery
+}
+
 }  // namespace
 }  // namespace fleetmark::collector

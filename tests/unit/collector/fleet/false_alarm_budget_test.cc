@@ -1,10 +1,7 @@
 #include "collector/fleet/false_alarm_budget.h"
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <random>
-#include <vector>
 
 #include "gtest/gtest.h"
 
@@ -74,66 +71,6 @@ TEST(EvidenceNeeded, IsWhatReachesTheLevel) {
   EXPECT_GT(needed, 1e3);
   EXPECT_EQ(EvidenceNeeded(1e-8, 1e-2, 1e-7), 1);
   EXPECT_TRUE(std::isinf(EvidenceNeeded(1e-4, 1e-2, 0)));
-}
-
-// Fleets in which nothing changes, with everything that may not matter: series that share causes (a common
-// factor of a tenth of the variance), looks that share data (AR(1) of 0.7 in time), cadences from 1.5 to 24 a
-// day. Such alerts come in bursts, so the mean is compared with the budget by its own standard error.
-struct Alerts {
-  double mean = 0;            // in a week
-  double standard_error = 0;  // of the mean
-};
-Alerts AlertsPerWeek(size_t series, size_t weeks, double per_week, uint32_t seed) {
-  const FalseAlarmBudget budget(per_week);
-  std::mt19937_64 random(seed);
-  std::normal_distribution<float> normal;
-  PopulationState state;
-  const double population =
-      SmoothedPopulation(static_cast<double>(series), absl::FromUnixSeconds(1'790'000'000), state);
-  std::vector<float> own(series);
-  std::array<float, 5> limits{};  // by cadence: the normal score whose tail is the level of a look
-  for (size_t c = 0; c < limits.size(); ++c) {
-    const double level =
-        budget.Level(LookKind::kSeries, population, absl::Hours(1) * static_cast<double>(1 << c));
-    double low = 0, high = 12;
-    for (int step = 0; step < 50; ++step) {
-      const double middle = (low + high) / 2;
-      (0.5 * std::erfc(middle / std::sqrt(2.0)) > level ? low : high) = middle;
-    }
-    limits[c] = static_cast<float>(high);
-  }
-  for (float& value : own) value = normal(random);
-  float common = normal(random);
-  constexpr float kKeep = 0.7f, kCommon = 0.1f;
-  const float fresh = std::sqrt(1 - kKeep * kKeep), a = std::sqrt(kCommon), b = std::sqrt(1 - kCommon);
-  double sum = 0, squares = 0;
-  for (size_t week = 0; week < weeks; ++week) {
-    double alerts = 0;
-    for (size_t hour = 0; hour < 168; ++hour) {
-      common = kKeep * common + fresh * normal(random);
-      for (size_t i = 0; i < series; ++i) {
-        if (hour % (size_t{1} << (i % 5)) != 0) continue;
-        own[i] = kKeep * own[i] + fresh * normal(random);
-        if (a * common + b * own[i] > limits[i % 5]) ++alerts;
-      }
-    }
-    sum += alerts;
-    squares += alerts * alerts;
-  }
-  const auto n = static_cast<double>(weeks);
-  return {sum / n, std::sqrt(std::max(0.0, squares / n - sum / n * sum / n) / n)};
-}
-
-TEST(FalseAlarmBudget, AHundredSeries) {
-  const Alerts alerts = AlertsPerWeek(100, 2000, 1, 1);
-  EXPECT_LE(alerts.mean, 0.5 + 2 * alerts.standard_error);  // half of the budget is for series
-  EXPECT_GE(alerts.mean, 0.25);
-}
-
-TEST(FalseAlarmBudget, TenThousandSeries) {
-  const Alerts alerts = AlertsPerWeek(10'000, 40, 4, 3);
-  EXPECT_LE(alerts.mean, 2 + 2 * alerts.standard_error);
-  EXPECT_GE(alerts.mean, 0.5);
 }
 
 }  // namespace
