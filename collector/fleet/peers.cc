@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "collector/detect/robust_statistics.h"
@@ -110,11 +111,19 @@ class Comparison {
     for (const auto& [name, node] : nodes_) {
       if (!node.rack.empty()) racks[node.rack].push_back(node.level);
     }
-    for (const auto& [rack, levels] : racks) {
-      if (levels.size() < kMinRackNodes || racks.size() < 2) continue;
+    if (racks.size() < 2) return;
+    std::vector<double> levels, medians;
+    for (const auto& [name, node] : nodes_) levels.push_back(node.level);
+    for (const auto& [rack, own] : racks) medians.push_back(Median(own));
+    const double center = Median(levels), spread = ScaleOf(medians, options_.min_scale);
+    size_t i = 0;
+    for (const auto& [rack, own] : racks) {
+      const double distance = medians[i++] - center;
+      if (own.size() < kMinRackNodes) continue;
+      if (IsMany(racks.size()) && !IsFarOut(distance, {center, spread, racks.size()})) continue;
       JudgeRack(rack, racks);
     }
-    for (const PeerOutlier& outlier : result_.outliers) odd_racks_.push_back(units_[outlier.units[0]].rack);
+    for (const PeerOutlier& outlier : result_.outliers) odd_racks_.insert(units_[outlier.units[0]].rack);
   }
 
   void JudgeRack(const std::string& rack, const std::map<std::string, std::vector<double>>& racks) {
@@ -152,9 +161,7 @@ class Comparison {
     Add(std::move(outlier));
   }
 
-  bool IsOddRack(const std::string& rack) const {
-    return !rack.empty() && std::find(odd_racks_.begin(), odd_racks_.end(), rack) != odd_racks_.end();
-  }
+  bool IsOddRack(const std::string& rack) const { return !rack.empty() && odd_racks_.contains(rack); }
 
   // --- nodes --------------------------------------------------------------------------------------------
 
@@ -272,7 +279,7 @@ class Comparison {
   const double max_p_;
   const PeerOptions options_;
   std::map<std::string, NodeLevel> nodes_;
-  std::vector<std::string> odd_racks_;
+  std::set<std::string> odd_racks_;
   PeerComparison result_;
 };
 
