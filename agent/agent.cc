@@ -1,5 +1,6 @@
 #include "agent/agent.h"
 
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "agent/agent_parts.h"
-#include "agent/facts/facts.h"
+#include "agent/footprint.h"
 #include "agent/plugin_user.h"
 #include "common/base/digest.h"
 #include "common/base/file.h"
@@ -69,11 +70,12 @@ void Agent::Parts::MakeGate() {
       std::make_unique<Budget>(Budget::Options{config.budget_share, config.data_dir + "/budget.pb"}, clock);
   Gate::Options options;
   options.cool_down = config.gate.cool_down;
-  gate = std::make_unique<Gate>(options, MakeGateSources(config.gate, *runner, kubelet, clock), clock);
+  gate =
+      std::make_unique<Gate>(options, MakeGateSources(config.gate, {*runner, kubelet, *gpus, clock}), clock);
   BenchmarkRunner::Options runs;
   runs.retry_after = config.gate.retry;
   benchmark_runner = std::make_unique<BenchmarkRunner>(
-      runs, BenchmarkRunner::Parts{*runner, *gate, *budget, *spool, leases, clock});
+      runs, BenchmarkRunner::Parts{*runner, *gate, *budget, *spool, leases, *conditions, clock});
 }
 
 absl::Status Agent::Parts::MakeRunner() {
@@ -93,7 +95,20 @@ absl::Status Agent::Parts::MakeRunner() {
   }
   ProcessRunner::Options options{LauncherPath(), cgroups.has_value() ? &*cgroups : nullptr};
   runner = std::make_unique<ProcessRunner>(std::move(options), clock);
+  gpus =
+      std::make_unique<GpuReader>(ProbeBeside(std::filesystem::path(LauncherPath()).parent_path()), *runner);
+  ConditionsProbe::Options around;
+  around.gpus = [this] { return gpus->Read(); };
+  conditions = std::make_unique<ConditionsProbe>(std::move(around), clock);
   return absl::OkStatus();
+}
+
+std::shared_ptr<FactCollector> Agent::Parts::MakeFactCollector() {
+  FactsOptions options;
+  for (const FactFileConfig& file : config.fact_files) options.files.push_back({file.path, file.prefix});
+  if (const char* digest = getenv("FLEETMARK_IMAGE_DIGEST")) options.image_digest = digest;
+  if (config.facts_gpus) options.gpus = [this] { return gpus->Read(); };
+  return std::make_shared<FactCollector>(std::move(options));
 }
 
 void Agent::Parts::MakeFactWatcher() {
@@ -101,7 +116,10 @@ void Agent::Parts::MakeFactWatcher() {
   options.folder = config.data_dir;
   options.node = config.node_name;
   options.interval = config.facts_interval;
-  options.collect = [] { return CollectFacts(); };
+  options.collect = [this, collector = MakeFactCollector()] {
+    worked = true;
+    return collector->Collect(facts->facts());
+  };
   options.on_change = [this](const auto& now, const auto& events) { return OnFacts(now, events); };
   facts = std::make_unique<FactWatcher>(std::move(options), clock);
 }
@@ -132,7 +150,11 @@ absl::Status Agent::Parts::MakeUploader() {
   options.seed = StableHash64(config.node_name);
   Uploader::Callbacks callbacks;
   callbacks.make_hello = [this] { return MakeHello(); };
-  callbacks.make_heartbeat = [this] { return MakeHeartbeat(); };
+  callbacks.make_heartbeat = [this] {
+    // By now the start, or the run since the last one, is over.
+    if (worked.exchange(false)) ReleaseIdleMemory();
+    return MakeHeartbeat();
+  };
   callbacks.on_run_now = [this](const v1::RunNow& request) { OnRunNow(request); };
   callbacks.on_connected = [this](const v1::Welcome& welcome) {
     MutexLock lock(mu);

@@ -35,7 +35,7 @@ absl::StatusOr<v1::RunProgress> Agent::Parts::RunLocally(const LocalRunRequest& 
   const std::string id = absl::StrCat("local-", NewUlid(clock.Now()));
   FM_RETURN_IF_ERROR(local_requests.Add(id));
   const absl::Status asked =
-      scheduler->RunNow({id, request.benchmark, request.trigger, request.expires_after});
+      scheduler->RunNow({id, request.benchmark, request.trigger, request.expires_after, request.job_id});
   if (!asked.ok()) {
     local_requests.Await(id, clock.Mono()).IgnoreError();
     return asked;

@@ -17,9 +17,12 @@
 
 #include "agent/agent.h"
 #include "agent/agent_metrics.h"
+#include "agent/facts/conditions.h"
 #include "agent/facts/fact_watcher.h"
+#include "agent/facts/facts.h"
 #include "agent/gate/gate.h"
 #include "agent/gate/kubelet_client.h"
+#include "agent/gpu/gpu_reader.h"
 #include "agent/lease/lease_client.h"
 #include "agent/local_control.h"
 #include "agent/run/benchmark_runner.h"
@@ -52,6 +55,7 @@ struct Agent::Parts {
   absl::Status MakeSpool();
   absl::Status MakeRunner();
   void MakeGate();
+  std::shared_ptr<FactCollector> MakeFactCollector();
   void MakeFactWatcher();
   void MakeScheduler();
   absl::Status ServeLocally();
@@ -97,11 +101,14 @@ struct Agent::Parts {
   std::unique_ptr<AgentMetrics> counters;
   RunHistory history;
   std::atomic<uint64_t> lost_records = 0;
+  std::atomic<bool> worked = true;  // since memory was last given back
   LocalRequests local_requests{clock};
   std::unique_ptr<Spool> spool;
   std::optional<CgroupRoot> cgroups;
   FolderSeals seals{clock};
   std::unique_ptr<ProcessRunner> runner;
+  std::unique_ptr<GpuReader> gpus;
+  std::unique_ptr<ConditionsProbe> conditions;
   KubeletClient kubelet{config.gate.pod_resources.socket};
   std::unique_ptr<Budget> budget;
   std::unique_ptr<Gate> gate;

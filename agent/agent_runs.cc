@@ -1,8 +1,11 @@
 // Runs: from the scheduler's start to the record in the spool.
+#include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "agent/agent_parts.h"
+#include "agent/facts/facts.h"
 #include "common/base/status.h"
 #include "common/base/ulid.h"
 #include "common/model/outcome_name.h"
@@ -45,6 +48,11 @@ GateQuery Agent::Parts::MakeQuery(const Scheduler::Start& start, const PreparedB
   query.trigger = start.trigger;
   query.cpu_exclusive = uses.cpu == ResourceUse::kExclusive;
   query.uses_gpu = uses.gpu != ResourceUse::kNone;
+  if (query.uses_gpu) {
+    const auto& devices = benchmark.benchmark.devices();
+    query.gpus = GpusOf(facts->facts(), std::vector<std::string>(devices.begin(), devices.end()));
+  }
+  query.job_id = start.job_id;
   return query;
 }
 
@@ -80,7 +88,9 @@ void Agent::Parts::Execute(const Scheduler::Start& start, BenchmarkRunner::Job j
 
   auto result = benchmark_runner->Execute(std::move(job), cancel, progress);
   if (const auto* not_now = std::get_if<BenchmarkRunner::NotNow>(&result)) {
-    LogInfo("run deferred", {{"benchmark", start.benchmark}, {"reason", not_now->why}});
+    if (not_now->why != start.deferred_why) {
+      LogInfo("run deferred", {{"benchmark", start.benchmark}, {"reason", not_now->why}});
+    }
     if (!start.request_id.empty()) {
       Tell(ProgressMessage(start.request_id, v1::RunProgress::STATE_QUEUED, "", 0, not_now->why));
     }
@@ -90,9 +100,15 @@ void Agent::Parts::Execute(const Scheduler::Start& start, BenchmarkRunner::Job j
   v1::AgentMessage finished =
       ProgressMessage(start.request_id, v1::RunProgress::STATE_FINISHED, run_id, 1, "");
   *finished.mutable_progress()->mutable_run() = run;
+  // Something of the node may have changed that explains it.
+  if (run.outcome() == v1::OUTCOME_FAILED || run.outcome() == v1::OUTCOME_INVALID ||
+      run.outcome() == v1::OUTCOME_TIMEOUT) {
+    facts->RefreshSoon();
+  }
   Record(std::move(run));
   if (!start.request_id.empty()) Tell(std::move(finished));
   scheduler->Finished(start.benchmark);
+  worked = true;
 }
 
 void Agent::Parts::OnMissed(const std::string& benchmark, absl::Time due, const std::string& why) {

@@ -43,7 +43,8 @@ void Agent::Parts::OnRunNow(const v1::RunNow& request) {
   if (left <= absl::ZeroDuration()) {
     return OnRefused(request.request_id(), "the request expired before it reached the node");
   }
-  const absl::Status status = scheduler->RunNow({request.request_id(), request.benchmark(), trigger, left});
+  const absl::Status status =
+      scheduler->RunNow({request.request_id(), request.benchmark(), trigger, left, ""});
   if (!status.ok()) OnRefused(request.request_id(), Message(status));
 }
 

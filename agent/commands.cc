@@ -1,5 +1,7 @@
 #include "agent/commands.h"
 
+#include <stdlib.h>
+
 #include <cstdio>
 
 #include "absl/flags/flag.h"
@@ -76,7 +78,11 @@ int RunCommand(const std::vector<std::string>& arguments, const AgentConfig& con
   LocalRunRequest request;
   request.benchmark = arguments[1];
   request.expires_after = absl::GetFlag(FLAGS_expires);
-  if (arguments.size() == 3) request.trigger = v1::TRIGGER_EPILOG;
+  if (arguments.size() == 3) {
+    request.trigger = v1::TRIGGER_EPILOG;
+    const char* job = getenv("SLURM_JOB_ID");
+    if (job != nullptr) request.job_id = job;
+  }
   return RunBenchmark(request, config, benchmarks);
 }
 

@@ -19,6 +19,8 @@
 namespace fleetmark::agent {
 namespace {
 
+constexpr size_t kMaxFactFiles = 16;
+
 bool IsGpuName(const std::string& text) {
   return absl::StartsWith(text, "gpu") && text.size() > 3 && text.size() <= 6 &&
          text.find_first_not_of("0123456789", 3) == std::string::npos;
@@ -175,6 +177,24 @@ void ReadBudget(YamlValue budget, AgentConfig& config) {
   budget.NoOtherKeys();
 }
 
+void ReadFacts(YamlValue facts, const std::string& folder, AgentConfig& config) {
+  config.facts_interval =
+      facts.Key("interval").Duration(absl::Hours(1), absl::Minutes(1), absl::Hours(24 * 7));
+  config.facts_gpus = facts.Key("gpus").Bool(true);
+  YamlValue files = facts.Key("files");
+  for (YamlValue& item : files.Items()) {
+    FactFileConfig file;
+    file.path = ReadPath(item.RequiredKey("path"), "", folder);
+    YamlValue prefix = item.RequiredKey("prefix");
+    file.prefix = prefix.String();
+    if (prefix.present()) prefix.Check(CheckIdentifier("prefix", file.prefix));
+    item.NoOtherKeys();
+    config.fact_files.push_back(std::move(file));
+  }
+  if (config.fact_files.size() > kMaxFactFiles) files.Fault(absl::StrCat("has more than ", kMaxFactFiles));
+  facts.NoOtherKeys();
+}
+
 }  // namespace
 
 absl::StatusOr<AgentConfig> ParseAgentConfig(std::string_view text, const std::string& origin,
@@ -194,10 +214,7 @@ absl::StatusOr<AgentConfig> ParseAgentConfig(std::string_view text, const std::s
   config.log = ReadLogSection(root.Key("log"));
   ReadSpool(root.Key("spool"), config);
   ReadBudget(root.Key("budget"), config);
-  YamlValue facts = root.Key("facts");
-  config.facts_interval =
-      facts.Key("interval").Duration(absl::Hours(1), absl::Minutes(1), absl::Hours(24 * 7));
-  facts.NoOtherKeys();
+  ReadFacts(root.Key("facts"), folder, config);
   config.gate = ReadGateSection(root.Key("gate"), folder);
   config.stop_timeout =
       root.Key("stop_timeout").Duration(absl::Seconds(10), absl::Seconds(1), absl::Minutes(10));

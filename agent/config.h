@@ -28,6 +28,12 @@ struct BenchmarkConfig {
   std::string where;  // "file:line:column"
 };
 
+// A file with facts of the site, and what their names begin with.
+struct FactFileConfig {
+  std::string path;
+  std::string prefix;
+};
+
 struct AgentConfig {
   std::string node_name;  // default: the host's name
   Labels node_labels;
@@ -41,6 +47,8 @@ struct AgentConfig {
   int64_t spool_max_bytes = 0;
   absl::Duration spool_max_age;
   absl::Duration facts_interval;
+  bool facts_gpus = true;
+  std::vector<FactFileConfig> fact_files;
   absl::Duration stop_timeout;
   GateConfig gate;
   bool allow_root_plugins = false;

@@ -29,6 +29,7 @@ absl::StatusOr<LocalRunRequest> ParseRunRequest(const HttpRequest& http) {
   LocalRunRequest request;
   request.benchmark = http.Query("benchmark");
   if (http.Query("trigger") == "epilog") request.trigger = v1::TRIGGER_EPILOG;
+  request.job_id = http.Query("job");
   double seconds = 0;
   if (absl::SimpleAtod(http.Query("expires_seconds"), &seconds) && seconds > 0) {
     request.expires_after = absl::Seconds(seconds);
@@ -125,6 +126,7 @@ absl::StatusOr<int> RunByAgent(const std::string& data_dir, const LocalRunReques
   const std::string target =
       absl::StrCat("/run?benchmark=", EncodedQuery(request.benchmark),
                    "&trigger=", request.trigger == v1::TRIGGER_EPILOG ? "epilog" : "manual",
+                   "&job=", EncodedQuery(request.job_id),
                    "&expires_seconds=", absl::ToDoubleSeconds(request.expires_after));
   FM_ASSIGN_OR_RETURN(const HttpResponse answer,
                       AskUnix(LocalSocketPath(data_dir), "POST", target, kLongestRun));

@@ -27,6 +27,7 @@ struct LocalRunRequest {
   std::string benchmark;
   v1::Trigger trigger = v1::TRIGGER_MANUAL;  // or TRIGGER_EPILOG
   absl::Duration expires_after = absl::Minutes(1);
+  std::string job_id;  // of TRIGGER_EPILOG: the job that ended; may be empty
 };
 
 struct LocalControlHandlers {

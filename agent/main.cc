@@ -5,6 +5,7 @@
 #include "agent/benchmark_set.h"
 #include "agent/commands.h"
 #include "agent/config.h"
+#include "agent/footprint.h"
 #include "common/base/status.h"
 #include "common/daemon/program.h"
 #include "common/obs/log.h"
@@ -39,6 +40,7 @@ void Reload(const std::string& path, fleetmark::agent::Agent& agent) {
 
 int main(int argc, char** argv) {
   using namespace fleetmark;
+  agent::QuietGrpc();
   const DaemonFlags flags = ParseDaemonFlags(
       argc, argv,
       "Runs benchmarks on this node and sends the results. Commands: health, plan, run BENCHMARK [epilog].",

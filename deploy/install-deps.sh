@@ -16,8 +16,9 @@ readonly build_packages=(
 # fio and iperf3 measure for the plugins of the same purpose.
 readonly run_packages=(curl fio iperf3 openssl python3)
 readonly dev_packages=(
-  clang clang-format-14 clang-tidy-14 ethtool faketime git iproute2 libbenchmark-dev libclang-rt-14-dev llvm-14
-  make munge nftables prometheus-node-exporter shellcheck slurm-client slurm-wlm-basic-plugins slurmctld slurmd
+  clang clang-format-14 clang-tidy-14 collectd-core ethtool faketime git iproute2 libbenchmark-dev
+  libclang-rt-14-dev llvm-14 make munge nftables prometheus-node-exporter shellcheck slurm-client
+  slurm-wlm-basic-plugins slurmctld slurmd
 )
 
 usage() {

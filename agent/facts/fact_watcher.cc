@@ -55,14 +55,19 @@ void FactWatcher::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+void FactWatcher::RefreshSoon() {
+  MutexLock lock(mu_);
+  soon_ = true;
+  changed_.NotifyAll();
+}
+
 void FactWatcher::Loop() {
   while (true) {
     {
       MutexLock lock(mu_);
-      const MonoTime due = clock_.Mono() + options_.interval;
-      while (!stopping_ && clock_.WaitUntil(changed_, mu_, due)) {
-      }
+      while (!stopping_ && clock_.Mono() < Due()) clock_.WaitUntil(changed_, mu_, Due());
       if (stopping_) return;
+      soon_ = false;
     }
     Refresh();
   }
@@ -75,15 +80,19 @@ void FactWatcher::Refresh() {
   now.set_facts_digest(FactsDigest(found));
   std::vector<v1::Fact> before;
   bool first = false;
+  bool same = false;
   {
     MutexLock lock(mu_);
-    if (now.facts_digest() == digest_) return;
+    refreshed_ = clock_.Mono();
     first = digest_.empty();
+    same = now.facts_digest() == digest_;
     before = std::exchange(facts_, found);
     digest_ = now.facts_digest();
   }
   std::vector<v1::Event> events;
-  if (!first) events = DiffFacts(before, found, options_.node, clock_.Now());
+  if (!first && !same) events = DiffFacts(before, found, options_.node, clock_.Now());
+  events = limiter_.Limit(std::move(events), clock_.Mono());
+  if (same && events.empty()) return;
   if (!options_.on_change(found, events)) return;
   const absl::Status status = ReplaceFile(FileIn(options_.folder), now.SerializeAsString());
   if (!status.ok()) LogWarn("known facts can't be kept", {{"status", status}});

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -21,6 +22,7 @@ namespace {
 
 constexpr size_t kMaxFileBytes = 4 << 20;
 constexpr size_t kMaxNames = 4096;
+constexpr uint64_t kMemoryGrainBytes = uint64_t{64} << 20;
 
 absl::string_view ToAbsl(std::string_view text) { return {text.data(), text.size()}; }
 
@@ -78,6 +80,18 @@ void FactSet::Add(const std::string& name, const std::optional<std::string>& val
   }
   absl::StripAsciiWhitespace(&clean);
   if (!clean.empty()) facts_.emplace(name, std::move(clean));
+}
+
+std::optional<uint64_t> MemoryTotal(std::string_view meminfo) {
+  const size_t at = meminfo.find("MemTotal:");  // of a NUMA node: "Node 0 MemTotal:"
+  if (at == std::string_view::npos) return std::nullopt;
+  const size_t digits = meminfo.find_first_of("0123456789", at);
+  if (digits == std::string_view::npos) return std::nullopt;
+  uint64_t kib = 0;
+  const size_t end = std::min(meminfo.find_first_not_of("0123456789", digits), meminfo.size());
+  if (!absl::SimpleAtoi(ToAbsl(meminfo.substr(digits, end - digits)), &kib)) return std::nullopt;
+  if (kib > std::numeric_limits<uint64_t>::max() / 2048) return std::nullopt;
+  return (kib * 1024 + kMemoryGrainBytes / 2) / kMemoryGrainBytes * kMemoryGrainBytes;
 }
 
 size_t CountOfCpuList(std::string_view list) {

@@ -4,11 +4,16 @@
 #ifndef FLEETMARK_AGENT_FACTS_SOURCES_H_
 #define FLEETMARK_AGENT_FACTS_SOURCES_H_
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "agent/facts/ethtool.h"
+#include "agent/gpu/gpu_reader.h"
 
 namespace fleetmark::agent {
 
@@ -39,6 +44,10 @@ class FactSet {
   std::map<std::string, std::string> facts_;
 };
 
+// MemTotal, in bytes, of a text like /proc/meminfo, to the nearest 64 MiB: the kernel's own share differs by
+// some pages from boot to boot; a module's size doesn't.
+std::optional<uint64_t> MemoryTotal(std::string_view meminfo);
+
 // "0-3,8" holds five.
 size_t CountOfCpuList(std::string_view list);
 
@@ -49,8 +58,12 @@ std::string Bracketed(std::string_view text);
 std::optional<std::string> ValueOf(std::string_view text, std::string_view key);
 
 void AddCpuFacts(const FactSources& sources, FactSet& facts);
+void AddMemoryFacts(const FactSources& sources, FactSet& facts);
 void AddSystemFacts(const FactSources& sources, FactSet& facts);
-void AddDeviceFacts(const FactSources& sources, FactSet& facts);
+void AddDeviceFacts(const FactSources& sources,
+                    const std::function<std::optional<NicDriver>(const std::string&)>& nic_driver,
+                    FactSet& facts);
+void AddGpuFacts(const std::vector<GpuState>& gpus, FactSet& facts);
 
 }  // namespace fleetmark::agent
 

@@ -1,6 +1,5 @@
-// Kernel, memory, operating system, and whether this is a virtual machine or a container.
+// Kernel, operating system, and whether this is a virtual machine or a container.
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
@@ -8,23 +7,6 @@
 
 namespace fleetmark::agent {
 namespace {
-
-// MemTotal differs by some pages from boot to boot and between kernels; a module's size doesn't.
-constexpr uint64_t kMemoryGrainBytes = uint64_t{64} << 20;
-
-void AddMemory(const FactSources& sources, FactSet& facts) {
-  const auto total = ValueOf(sources.Text("/proc/meminfo").value_or(""), "MemTotal");
-  uint64_t kib = 0;
-  if (total.has_value() && absl::SimpleAtoi(total->substr(0, total->find(' ')), &kib)) {
-    const uint64_t bytes = kib * 1024;
-    facts.Add("memory.total",
-              absl::StrCat((bytes + kMemoryGrainBytes / 2) / kMemoryGrainBytes * kMemoryGrainBytes));
-  }
-  facts.Add("memory.hugepages", sources.Line("/proc/sys/vm/nr_hugepages"));
-  if (const auto thp = sources.Line("/sys/kernel/mm/transparent_hugepage/enabled")) {
-    facts.Add("memory.thp", Bracketed(*thp));
-  }
-}
 
 std::optional<std::string> OsRelease(const FactSources& sources) {
   for (const char* path : {"/etc/os-release", "/usr/lib/os-release"}) {
@@ -67,7 +49,6 @@ void AddHardware(const FactSources& sources, FactSet& facts) {
 }  // namespace
 
 void AddSystemFacts(const FactSources& sources, FactSet& facts) {
-  AddMemory(sources, facts);
   facts.Add("kernel.release", sources.Line("/proc/sys/kernel/osrelease"));
   facts.Add("kernel.cmdline", sources.Line("/proc/cmdline"));
   facts.Add("kernel.clocksource",

@@ -80,6 +80,12 @@ void ReadKubernetes(YamlValue section, const std::string& folder, PodResourcesSo
   section.NoOtherKeys();
 }
 
+void ReadGpus(YamlValue section, GateConfig& config) {
+  config.gpus_enabled = section.Key("enabled").Bool(config.gpus_enabled);
+  config.gpus.busy_utilization = section.Key("busy").Double(config.gpus.busy_utilization, 0, 1);
+  section.NoOtherKeys();
+}
+
 }  // namespace
 
 GateConfig ReadGateSection(YamlValue gate, const std::string& folder) {
@@ -87,6 +93,7 @@ GateConfig ReadGateSection(YamlValue gate, const std::string& folder) {
   config.cool_down = gate.Key("cool_down").Duration(config.cool_down, absl::ZeroDuration(), absl::Hours(1));
   config.retry = gate.Key("retry").Duration(config.retry, absl::Seconds(1), absl::Hours(1));
   ReadPressure(gate.Key("pressure"), config.pressure);
+  ReadGpus(gate.Key("gpus"), config);
   ReadUsers(gate.Key("users"), folder, config.users);
   ReadSlurm(gate.Key("slurm"), folder, config.slurm);
   ReadKubernetes(gate.Key("kubernetes"), folder, config.pod_resources, config.pods);
@@ -94,19 +101,24 @@ GateConfig ReadGateSection(YamlValue gate, const std::string& folder) {
   return config;
 }
 
-std::vector<std::unique_ptr<GateSource>> MakeGateSources(const GateConfig& config, Runner& runner,
-                                                         PodLister& kubelet, Clock& clock) {
+std::vector<std::unique_ptr<GateSource>> MakeGateSources(const GateConfig& config, const GateParts& parts) {
   std::vector<std::unique_ptr<GateSource>> sources;
   if (config.users.enabled) sources.push_back(std::make_unique<UsersSource>(config.users));
   if (config.pod_resources.mode != SourceMode::kOff) {
-    sources.push_back(std::make_unique<PodResourcesSource>(config.pod_resources, kubelet, clock));
+    sources.push_back(std::make_unique<PodResourcesSource>(config.pod_resources, parts.kubelet, parts.clock));
   }
   if (config.slurm.mode != SourceMode::kOff) {
-    sources.push_back(std::make_unique<SlurmSource>(config.slurm, runner, clock));
+    sources.push_back(std::make_unique<SlurmSource>(config.slurm, parts.runner, parts.clock));
   }
-  if (config.pressure.enabled) sources.push_back(std::make_unique<PressureSource>(config.pressure, clock));
+  if (config.pressure.enabled)
+    sources.push_back(std::make_unique<PressureSource>(config.pressure, parts.clock));
   if (config.pods.mode != SourceMode::kOff) {
-    sources.push_back(std::make_unique<PodsSource>(config.pods, clock));
+    sources.push_back(std::make_unique<PodsSource>(config.pods, parts.clock));
+  }
+  if (config.gpus_enabled) {
+    GpuSource::Options options = config.gpus;
+    options.read = [&gpus = parts.gpus](CancelToken& cancel) { return gpus.Read(cancel); };
+    sources.push_back(std::make_unique<GpuSource>(std::move(options), parts.clock));
   }
   return sources;
 }

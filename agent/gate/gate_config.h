@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 
 #include "agent/gate/gate_source.h"
+#include "agent/gate/gpu_source.h"
 #include "agent/gate/pod_lister.h"
 #include "agent/gate/pod_resources_source.h"
 #include "agent/gate/pods_source.h"
@@ -31,14 +32,23 @@ struct GateConfig {
   SlurmSource::Options slurm;
   PodResourcesSource::Options pod_resources;
   PodsSource::Options pods;
+  bool gpus_enabled = true;
+  GpuSource::Options gpus;  // without `read`
 };
 
 // Relative paths start at `folder`.
 GateConfig ReadGateSection(YamlValue gate, const std::string& folder);
 
-// Those that are not switched off, the cheapest first. `runner`, `kubelet` and `clock` must outlive them.
-std::vector<std::unique_ptr<GateSource>> MakeGateSources(const GateConfig& config, Runner& runner,
-                                                         PodLister& kubelet, Clock& clock);
+// What the sources ask; outlives them.
+struct GateParts {
+  Runner& runner;
+  PodLister& kubelet;
+  GpuReader& gpus;
+  Clock& clock;
+};
+
+// Those that are not switched off, the cheapest first.
+std::vector<std::unique_ptr<GateSource>> MakeGateSources(const GateConfig& config, const GateParts& parts);
 
 }  // namespace fleetmark::agent
 

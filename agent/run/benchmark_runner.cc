@@ -1,7 +1,9 @@
 #include "agent/run/benchmark_runner.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 
@@ -47,6 +49,9 @@ std::variant<v1::Run, BenchmarkRunner::NotNow> BenchmarkRunner::Execute(
   // A full disk is no reason not to measure; only a kill right now would go unrecorded.
   if (!noted.ok()) LogWarn("the start of a run can't be noted", {{"status", noted}});
 
+  std::vector<std::string> gpus;
+  for (const Gpu& gpu : job.query.gpus) gpus.push_back(gpu.name);
+  const Conditions before = parts_.conditions.Before(gpus);
   const MonoTime began = parts_.clock.Mono();
   v1::Run run;
   {
@@ -55,6 +60,7 @@ std::variant<v1::Run, BenchmarkRunner::NotNow> BenchmarkRunner::Execute(
     run = RunPlugin(job.spec, parts_.runner, parts_.clock, cancel, progress);
   }
   parts_.budget.End(benchmark, job.reserved, parts_.clock.Mono() - began);
+  for (auto& [name, value] : parts_.conditions.After(before)) (*run.mutable_conditions())[name] = value;
   if (!lease.empty()) parts_.leases.Release(lease);
   return run;
 }

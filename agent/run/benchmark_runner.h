@@ -13,6 +13,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/time/time.h"
 
+#include "agent/facts/conditions.h"
 #include "agent/gate/gate.h"
 #include "agent/lease/lease_client.h"
 #include "agent/schedule/budget.h"
@@ -31,6 +32,7 @@ class BenchmarkRunner {
     Budget& budget;
     Spool& spool;
     LeaseClient& leases;
+    const ConditionsProbe& conditions;
     Clock& clock;
   };
 

@@ -128,7 +128,7 @@ void Scheduler::StartRequests(std::vector<const Job*>& ahead, Work& work) {
     }
     running_[job.benchmark] = job.claims;
     work.starts.push_back({job.benchmark, it->came, it->request.trigger, it->request.request_id, it->expires,
-                           it->request.expires_after});
+                           it->request.expires_after, it->request.job_id, it->deferred_why});
     it = requests_.erase(it);
   }
 }
@@ -149,7 +149,14 @@ void Scheduler::StartScheduled(std::vector<const Job*>& ahead, Work& work) {
       return;
     }
     running_[state->job.benchmark] = state->job.claims;
-    work.starts.push_back({state->job.benchmark, *state->waiting_due, v1::TRIGGER_SCHEDULE, "", {}, {}});
+    work.starts.push_back({state->job.benchmark,
+                           *state->waiting_due,
+                           v1::TRIGGER_SCHEDULE,
+                           "",
+                           {},
+                           {},
+                           "",
+                           state->deferred_why});
     state->waiting_due.reset();
     state->deferred_why.clear();
     // The next one's wait is asked for after this one has been paid for, which its start does.
@@ -271,14 +278,14 @@ void Scheduler::Deferred(const Start& start, const std::string& why, absl::Durat
   State* state = Find(start.benchmark);
   if (state == nullptr) {
     if (!start.request_id.empty()) {
-      orphans_.emplace_back(Request{start.request_id, start.benchmark, start.trigger, {}},
+      orphans_.emplace_back(Request{start.request_id, start.benchmark, start.trigger, {}, ""},
                             "the benchmark is no longer configured");
     }
     return;
   }
   const MonoTime not_before = clock_.Mono() + retry_after;
   if (!start.request_id.empty()) {
-    Request request{start.request_id, start.benchmark, start.trigger, start.expires_after};
+    Request request{start.request_id, start.benchmark, start.trigger, start.expires_after, start.job_id};
     requests_.push_front({std::move(request), start.due, start.expires, not_before, why});
     return;
   }

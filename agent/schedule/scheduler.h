@@ -53,6 +53,7 @@ class Scheduler {
     std::string benchmark;
     v1::Trigger trigger = v1::TRIGGER_MANUAL;
     absl::Duration expires_after = absl::Minutes(1);  // not started by then: refused
+    std::string job_id;                               // of TRIGGER_EPILOG: the job that ended; may be empty
   };
 
   // A run that begins now.
@@ -63,6 +64,8 @@ class Scheduler {
     std::string request_id;  // empty: scheduled
     MonoTime expires;        // of a request, and how long it was given
     absl::Duration expires_after;
+    std::string job_id;        // the request's
+    std::string deferred_why;  // of the try before this one; empty: it is the first
   };
 
   struct Callbacks {

@@ -12,7 +12,6 @@
 #include "absl/strings/str_split.h"
 #include "google/protobuf/util/json_util.h"
 
-#include "common/base/file.h"
 #include "common/base/status.h"
 #include "common/model/limits.h"
 #include "common/run/log_tail.h"
@@ -25,7 +24,6 @@ namespace {
 
 constexpr int kApi = 1;
 constexpr int kMaxCpus = 1 << 14;
-constexpr size_t kProcFileBytes = 64 * 1024;
 
 std::vector<int> AllowedCpus() {
   std::vector<int> cpus;
@@ -51,12 +49,6 @@ std::string CpuRanges(const std::vector<int>& cpus) {
     i = last + 1;
   }
   return absl::StrJoin(ranges, ",");
-}
-
-std::string LoadOfOneMinute() {
-  const absl::StatusOr<std::string> text = ReadFile("/proc/loadavg", kProcFileBytes);
-  if (!text.ok()) return "";
-  return text->substr(0, text->find(' '));
 }
 
 std::string InputJson(const PluginRunSpec& spec, const std::vector<int>& cpus, const std::string& work_dir,
@@ -173,7 +165,6 @@ v1::Run RunPlugin(const PluginRunSpec& spec, Runner& runner, Clock& clock, Cance
     return run;
   }
   const std::vector<int> cpus = spec.cpus.empty() ? AllowedCpus() : spec.cpus;
-  AddCondition("load1_before", LoadOfOneMinute(), run);
   AddCondition("cpus_allowed", CpuRanges(cpus), run);
 
   const absl::Duration timeout = TimeLimit(spec);

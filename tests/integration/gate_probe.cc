@@ -69,11 +69,12 @@ int Probe(const std::string& file, const std::string& name, const std::string& m
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
   ProcessRunner runner({self + "/fleetmark-launch"}, RealClock());
   NoKubelet kubelet;
+  GpuReader gpus({}, runner);
   GateQuery query;
   query.cpu_exclusive = true;
   if (mode == "epilog") query.trigger = v1::TRIGGER_EPILOG;
   query.job_id = job;
-  for (const auto& source : MakeGateSources(config, runner, kubelet, RealClock())) {
+  for (const auto& source : MakeGateSources(config, {runner, kubelet, gpus, RealClock()})) {
     if (source->name() != name) continue;
     if (mode == "during") {
       WatchRun(*source, query, job.empty() ? getpid() : atoi(job.c_str()));

@@ -93,6 +93,19 @@ TEST(AgentConfig, ABenchmarkNameIsUsedOnce) {
   EXPECT_EQ(Fault(twice), "agent.yaml:7:5: benchmarks[1]: benchmark 'stream' is also at agent.yaml:6:5");
 }
 
+TEST(AgentConfig, Facts) {
+  const std::string good = std::string(kGood) + "facts: {gpus: false, files: [{path: f, prefix: slurm}]}\n";
+  const AgentConfig config = ParseAgentConfig(good, "agent.yaml", "/etc/fleetmark").value();
+  EXPECT_FALSE(config.facts_gpus);
+  EXPECT_EQ(config.facts_interval, absl::Hours(1));
+  ASSERT_EQ(config.fact_files.size(), 1u);
+  EXPECT_EQ(config.fact_files[0].path, "/etc/fleetmark/f");
+  EXPECT_EQ(config.fact_files[0].prefix, "slurm");
+  EXPECT_NE(Fault(Replaced(good, "slurm", "Slurm.x")).find("facts.files[0].prefix: "), std::string::npos);
+  EXPECT_NE(Fault(Replaced(good, "path: f, ", "")).find("facts.files[0].path: is missing"),
+            std::string::npos);
+}
+
 TEST(AgentConfig, PlaintextToOtherMachinesMustBeAskedFor) {
   const std::string away = Replaced(kGood, "127.0.0.1:9410", "10.0.0.1:9410");
   EXPECT_EQ(Fault(away + "allow_plaintext: true\n"), "");

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 
 #include "gtest/gtest.h"
 
@@ -107,6 +108,55 @@ TEST_F(FactWatcherTest, LooksAgainEachInterval) {
   clock_.AwaitWaiters(1);  // it waits again: the look is over
   EXPECT_EQ(told(), 2);
   EXPECT_EQ(events().size(), 1u);
+}
+
+TEST_F(FactWatcherTest, LooksAgainSoonWhenAskedButNotTooOften) {
+  Set("570");
+  FactWatcher watcher(Options(), clock_);
+  watcher.Start();
+  Set("575");
+  clock_.AwaitWaiters(1);
+  watcher.RefreshSoon();
+  watcher.RefreshSoon();
+  while (clock_.NextDeadline() != clock_.Mono() + absl::Minutes(5)) std::this_thread::yield();
+  EXPECT_EQ(told(), 1);
+  clock_.Advance(absl::Minutes(5));
+  while (clock_.NextDeadline() != clock_.Mono() + absl::Hours(1)) std::this_thread::yield();
+  EXPECT_EQ(told(), 2);
+}
+
+TEST_F(FactWatcherTest, AFactThatFlapsIsTold) {
+  Set("0");
+  FactWatcher::Options options = Options();
+  options.interval = absl::Minutes(5);
+  FactWatcher watcher(options, clock_);
+  watcher.Start();
+  size_t events_told = 0;
+  for (int i = 1; i <= 12; ++i) {
+    Set(std::to_string(i));
+    clock_.AwaitWaiters(1);
+    clock_.Advance(absl::Minutes(5));
+    while (clock_.NextDeadline() != clock_.Mono() + absl::Minutes(5)) std::this_thread::yield();
+    events_told += events().size();
+  }
+  EXPECT_EQ(told(), 13);  // the facts, each time
+  EXPECT_EQ(events_told, 4u);
+  clock_.Advance(absl::Minutes(5));
+  while (clock_.NextDeadline() != clock_.Mono() + absl::Minutes(5)) std::this_thread::yield();
+  ASSERT_EQ(events().size(), 1u);
+  EXPECT_EQ(events()[0].old_value(), "4");
+  EXPECT_EQ(events()[0].new_value(), "12");
+  EXPECT_EQ(events()[0].message(), "gpu.driver changed 8 more times within an hour, from 4 to 12");
+}
+
+TEST(FactEventLimiterTest, AWholeLotOfChangesIsSummarised) {
+  std::vector<v1::Event> events(250);
+  for (size_t i = 0; i < events.size(); ++i) events[i].set_subject("fact" + std::to_string(i));
+  const auto told = FactEventLimiter().Limit(events, MonoTime());
+  ASSERT_EQ(told.size(), 100u);
+  EXPECT_EQ(told[98].subject(), "fact98");
+  EXPECT_EQ(told[99].subject(), "facts");
+  EXPECT_EQ(told[99].message().substr(0, 43), "151 other facts changed: fact99, fact100, f");
 }
 
 TEST_F(FactWatcherTest, WhatCouldNotBeMadeSafeIsToldAgainAfterARestart) {

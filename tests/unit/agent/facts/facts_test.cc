@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "agent/facts/fact_file.h"
 #include "common/model/labels.h"
 #include "common/model/limits.h"
 
@@ -28,6 +29,7 @@ class FactsTest : public ::testing::Test {
     fs::copy(fs::path(getenv("FM_SOURCE_DIR")) / "tests/data/facts/epyc", folder_,
              fs::copy_options::recursive | fs::copy_options::copy_symlinks);
     options_.root = folder_;
+    options_.nic_driver = [](const std::string&) { return std::nullopt; };
   }
   ~FactsTest() override { fs::remove_all(folder_); }
 
@@ -153,6 +155,105 @@ TEST_F(FactsTest, StaysWithinLimitsWhateverTheFilesHold) {
   }
 }
 
+TEST_F(FactsTest, NumaAndPages) {
+  Write("/sys/devices/system/node/node0/meminfo",
+        "Node 0 MemTotal:       263905912 kB\nNode 0 MemFree: 1 kB\n");
+  Write("/sys/devices/system/node/node0/cpulist", "0-63\n");
+  Write("/sys/devices/system/node/node1/meminfo", "Node 1 MemFree: 1 kB\n");
+  Write("/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages", "4\n");
+  auto facts = Facts();
+  EXPECT_EQ(facts["numa.node0.memory"], "270247395328");
+  EXPECT_EQ(facts["numa.node0.cpus"], "0-63");
+  EXPECT_EQ(facts.count("numa.node1.memory"), 0u);
+  EXPECT_EQ(facts["memory.hugepages.1048576kB"], "4");
+  EXPECT_EQ(facts["memory.hugepages"], "512");
+}
+
+TEST_F(FactsTest, NetworkAndDisks) {
+  options_.nic_driver = [](const std::string& name) -> std::optional<NicDriver> {
+    if (name != "eth0") return std::nullopt;
+    return NicDriver{"24.10-1.1.4", "28.43.1014 (MT_0000000838)"};
+  };
+  Write("/sys/class/infiniband/mlx5_0/fw_ver", "28.43.1014\n");
+  Write("/sys/class/infiniband/mlx5_0/board_id", "MT_0000000838\n");
+  Write("/sys/class/infiniband/mlx5_0/hca_type", "MT4129\n");
+  Write("/sys/class/infiniband/mlx5_0/ports/1/rate", "400 Gb/sec (4X NDR)\n");
+  Write("/sys/class/infiniband/mlx5_0/ports/1/link_layer", "InfiniBand\n");
+  Write("/sys/class/infiniband/mlx5_9/fw_ver", "1\n");
+  Write("/sys/class/infiniband/mlx5_9/device/physfn/vendor", "1\n");
+  Write("/sys/block/nvme0n1/device/firmware_rev", "GDC7302Q\n");
+  Write("/sys/block/nvme0n1/device/transport", "pcie\n");
+  auto facts = Facts();
+  EXPECT_EQ(facts["nic.eth0.firmware"], "28.43.1014 (MT_0000000838)");
+  EXPECT_EQ(facts["nic.eth0.driver.version"], "24.10-1.1.4");
+  EXPECT_EQ(facts.count("nic.eth1.firmware"), 0u);
+  EXPECT_EQ(facts["infiniband.mlx5_0.firmware"], "28.43.1014");
+  EXPECT_EQ(facts["infiniband.mlx5_0.board"], "MT_0000000838");
+  EXPECT_EQ(facts["infiniband.mlx5_0.port1.rate"], "400 Gb/sec (4X NDR)");
+  EXPECT_EQ(facts.count("infiniband.mlx5_9.firmware"), 0u);
+  EXPECT_EQ(facts["disk.nvme0n1.firmware"], "GDC7302Q");
+  EXPECT_EQ(facts["disk.nvme0n1.transport"], "pcie");
+}
+
+TEST_F(FactsTest, ImageDigest) {
+  Write(kImageDigestFile, "sha256:aaaa\n");
+  EXPECT_EQ(Facts()["container.image_digest"], "sha256:aaaa");
+  options_.image_digest = "sha256:bbbb";
+  EXPECT_EQ(Facts()["container.image_digest"], "sha256:bbbb");
+}
+
+TEST_F(FactsTest, GpusStayAsTheyWereWhileTheProbeFails) {
+  absl::StatusOr<std::vector<GpuState>> answer = std::vector<GpuState>(1);
+  (*answer)[0].gpu = {"gpu0", "nvidia", "GPU-aaaa", "0000:3b:00.0"};
+  (*answer)[0].facts = {{"model", "NVIDIA H100"}, {"power.limit", "700 W"}};
+  options_.gpus = [&answer] { return answer; };
+  FactCollector collector(options_);
+  const auto before = collector.Collect();
+  std::map<std::string, std::string> facts;
+  for (const v1::Fact& fact : before) facts[fact.name()] = fact.value();
+  EXPECT_EQ(facts["gpu.count"], "1");
+  EXPECT_EQ(facts["gpu0.uuid"], "GPU-aaaa");
+  EXPECT_EQ(facts["gpu0.pci"], "0000:3b:00.0");
+  EXPECT_EQ(facts["gpu0.model"], "NVIDIA H100");
+  answer = absl::DeadlineExceededError("hangs");
+  EXPECT_EQ(FactsDigest(collector.Collect(before)), FactsDigest(before));
+  answer = std::vector<GpuState>();
+  EXPECT_NE(FactsDigest(collector.Collect(before)), FactsDigest(before));
+}
+
+TEST_F(FactsTest, FilesOfTheSite) {
+  Write("/labels", "pool=\"gpu \\\"a\\\" \\u00e9\"\nzone=\"z1\"\n");
+  Write("/slurm", "# by the prolog\n\nfeatures=h100,ib\n");
+  Write("/faulty", "fine=1\nnot a line\n");
+  options_.files = {{folder_ + "/labels", "kubernetes"},
+                    {folder_ + "/slurm", "slurm"},
+                    {folder_ + "/faulty", "site"},
+                    {folder_ + "/absent", "site"},
+                    {folder_ + "/slurm", "cpu"}};
+  Write("/cpu", "model=other\n");
+  options_.files.push_back({folder_ + "/cpu", "cpu"});
+  auto facts = Facts();
+  EXPECT_EQ(facts["kubernetes.pool"], "gpu \"a\" \u00e9");
+  EXPECT_EQ(facts["kubernetes.zone"], "z1");
+  EXPECT_EQ(facts["slurm.features"], "h100,ib");
+  EXPECT_EQ(facts.count("site.fine"), 0u);
+  EXPECT_EQ(facts["cpu.model"], "AMD EPYC 7763 64-Core Processor");
+}
+
+TEST(FactFileTest, IsStrict) {
+  EXPECT_EQ(ParseFactFile("a=\"x\\n\\x41\\\\\"\n")->at("a"), "x A\\");
+  EXPECT_EQ(ParseFactFile("a=b=c")->at("a"), "b=c");
+  EXPECT_THAT(*ParseFactFile("a=\n"), SizeIs(1));
+  for (const char* text : {"a", "=b", "a b=c", "a=1\na=2", "a=\"x", "a=\"x\"y", "a=\"\\q\"", "a=\"\\x4\"",
+                           "a=\"\\", "a=\xff", "a=\"\\xff\"", "a=\"\\ud800\""}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(ParseFactFile(text).status())) << text;
+  }
+  std::string many;
+  for (int i = 0; i < 257; ++i) many += "k" + std::to_string(i) + "=1\n";
+  EXPECT_TRUE(absl::IsInvalidArgument(ParseFactFile(many).status()));
+  EXPECT_EQ(ParseFactFile("ok=1\nbad\n").status().message(), "line 2: must be key=value");
+}
+
 TEST(FactsOfThisMachineTest, AreFoundAndSteady) {
   const auto facts = CollectFacts();
   EXPECT_GE(facts.size(), 5u);
@@ -183,6 +284,22 @@ TEST(DiffFactsTest, TellsWhatCameWentAndChanged) {
   EXPECT_EQ(events[2].message(), "d is new: 4");
   EXPECT_NE(events[0].event_id(), events[1].event_id());
   EXPECT_THAT(DiffFacts(before, before, "n1", absl::UnixEpoch()), IsEmpty());
+}
+
+TEST(GpusOfTest, TakesWhatTheFactsTellOrNothing) {
+  const std::vector<v1::Fact> facts = {Fact("gpu0.pci", "0000:3b:00.0"), Fact("gpu0.uuid", "GPU-1"),
+                                       Fact("gpu0.vendor", "nvidia"), Fact("gpu1.pci", "0000:af:00.0")};
+  const auto all = GpusOf(facts, {});
+  ASSERT_THAT(all, SizeIs(2));
+  EXPECT_EQ(all[0].name, "gpu0");
+  EXPECT_EQ(all[0].uuid, "GPU-1");
+  EXPECT_EQ(all[0].vendor, "nvidia");
+  EXPECT_EQ(all[1].pci_address, "0000:af:00.0");
+  const auto one = GpusOf(facts, {"gpu1"});
+  ASSERT_THAT(one, SizeIs(1));
+  EXPECT_EQ(one[0].name, "gpu1");
+  EXPECT_THAT(GpusOf(facts, {"gpu1", "gpu2"}), IsEmpty()) << "gpu2 is unknown: it may be any of them";
+  EXPECT_THAT(GpusOf({}, {}), IsEmpty());
 }
 
 TEST(FactsDigestTest, DependsOnContentAlone) {

@@ -27,6 +27,7 @@ TEST(GateConfig, ReadsEverything) {
       "  retry: 1m\n"
       "  pressure: {cpu_busy: 0.2, exclusive_only: true, memory: 0.3, io: 1}\n"
       "  users: {enabled: true}\n"
+      "  gpus: {busy: 0.2}\n"
       "  slurm: {mode: on, node: n1, slurm_conf: slurm.conf, prolog_flag_dir: /run/p, timeout: 2s}\n"
       "  kubernetes:\n"
       "    mode: off\n"
@@ -44,12 +45,13 @@ TEST(GateConfig, ReadsEverything) {
   EXPECT_EQ(config.pods.maintenance_file, "/etc/fm/labels");
   FakeRunner runner;
   NoKubelet kubelet;
+  GpuReader gpus({}, runner);
   FakeClock clock;
   std::vector<std::string> names;
-  for (const auto& source : MakeGateSources(config, runner, kubelet, clock)) {
+  for (const auto& source : MakeGateSources(config, {runner, kubelet, gpus, clock})) {
     names.emplace_back(source->name());
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"users", "slurm", "pressure"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"users", "slurm", "pressure", "gpu"}));
 }
 
 TEST(GateConfig, Faults) {

@@ -327,6 +327,18 @@ TEST_F(SchedulerTest, ADeferredRequestExpiresWithTheReason) {
   EXPECT_TRUE(absl::StrContains(Refused()[0], "pressure: 3 cores are used")) << Refused()[0];
 }
 
+TEST_F(SchedulerTest, ALaterTryKnowsTheJobAndTheReasonOfTheOneBefore) {
+  defer_why_ = "slurm: job 12 runs here";
+  Run({Job("a", "every 1h")});
+  ASSERT_TRUE(scheduler_->RunNow({"r1", "a", v1::TRIGGER_EPILOG, absl::Minutes(5), "11"}).ok());
+  Await([&] { return Count() == 1; });
+  EXPECT_EQ(Starts()[0].deferred_why, "");
+  Pass(absl::Seconds(31));
+  ASSERT_EQ(Count(), 2u);
+  EXPECT_EQ(Starts()[1].job_id, "11");
+  EXPECT_EQ(Starts()[1].deferred_why, defer_why_);
+}
+
 TEST_F(SchedulerTest, TheBudgetIsSpentInTurn) {
   absl::Duration wait = absl::Hours(2);
   budget_wait_ = [&](const std::string& name) { return name == "large" ? wait : absl::ZeroDuration(); };

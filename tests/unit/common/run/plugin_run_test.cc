@@ -96,7 +96,6 @@ echo '{"type":"done"}'
   EXPECT_GT(run.started_unix_ns(), 0);
   EXPECT_GT(run.duration_seconds(), 0);
   EXPECT_GT(run.usage().max_rss_bytes(), 0);
-  EXPECT_TRUE(run.conditions().contains("load1_before"));
   EXPECT_TRUE(run.conditions().contains("cpus_allowed"));
   EXPECT_THAT(progress_, Contains("0.25 warm"));
 }
