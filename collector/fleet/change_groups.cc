@@ -11,6 +11,8 @@
 namespace fleetmark::collector {
 namespace {
 
+constexpr int kMaxEvents = 10;
+
 ChangedSeries ToChanged(const v1::Finding& finding) {
   ChangedSeries series;
   series.finding_id = finding.finding_id();
@@ -84,6 +86,16 @@ void SetSizes(const std::vector<const v1::Finding*>& members, v1::Finding* findi
   finding->mutable_series()->set_unit(members[0]->series().unit());
 }
 
+// The events that members came with: those that concern no single node, and the same on several nodes once.
+void AddEvents(const v1::Finding& member, std::set<std::string>& known, v1::Finding* finding) {
+  for (const v1::Event& event : member.events()) {
+    if (finding->events_size() == kMaxEvents) return;
+    const std::string what = absl::StrCat(event.kind(), "\n", event.subject(), "\n", event.new_value(), "\n",
+                                          event.node().empty() ? event.event_id() : "");
+    if (known.insert(what).second) *finding->add_events() = event;
+  }
+}
+
 GroupDraft MakeDraft(const SeriesGroup& group, const std::vector<const v1::Finding*>& members, double level) {
   GroupDraft draft;
   v1::Finding& finding = draft.finding;
@@ -97,8 +109,10 @@ GroupDraft MakeDraft(const SeriesGroup& group, const std::vector<const v1::Findi
   finding.set_p_value(group.p_value);
   finding.set_confidence(1 - group.p_value);
   double score = 0;
+  std::set<std::string> events;
   for (const v1::Finding* member : members) {
     draft.members.push_back(ToMember(*member));
+    AddEvents(*member, events, &finding);
     score = std::max(score, std::abs(member->score()));
     const int64_t earliest = member->onset_earliest_unix_ns(), latest = member->onset_latest_unix_ns();
     if (finding.onset_earliest_unix_ns() == 0 || earliest < finding.onset_earliest_unix_ns()) {

@@ -39,7 +39,7 @@ std::vector<Grouping> GroupingsOf(absl::Span<const ExplainedUnit> units) {
   }
   std::vector<Grouping> groupings;
   for (auto& [key, grouping] : by_value) {
-    if (grouping.units.size() == units.size()) continue;
+    if (grouping.units.size() == units.size() || grouping.units.size() < 2) continue;
     grouping.name = std::string(key.first);
     grouping.value = std::string(key.second);
     groupings.push_back(std::move(grouping));

@@ -28,8 +28,8 @@ struct ExplainedUnit {
   const std::set<std::string>* fresh = nullptr;
 };
 
-// Best first, at most `limit`. `units_name` is what one unit is called, "node". Only values that a changed
-// unit has and that some unit has not are tried. `p_value` is corrected; at most `max_p`.
+// Best first, at most `limit`. `units_name` is what one unit is called, "node". Only values of two units or
+// more are tried that a changed unit has and that some unit has not. `p_value` is corrected; at most `max_p`.
 std::vector<v1::Explanation> Explain(absl::Span<const ExplainedUnit> units, std::string_view units_name,
                                      double max_p, size_t limit);
 

@@ -14,6 +14,7 @@ namespace fleetmark::collector {
 namespace {
 
 void SetMembers(const std::vector<v1::FindingMember>& members, v1::Finding* finding) {
+  finding->mutable_series();  // every finding has one, if an empty one
   finding->clear_members();
   finding->set_member_count(static_cast<uint32_t>(members.size()));
   for (const v1::FindingMember& member : members) {

@@ -116,7 +116,9 @@ std::vector<Silent> RunHistory::SilentNow(const FleetSnapshot& fleet, absl::Time
     NodeActivity activity;
     activity.node = name;
     activity.connected = node.node.state() == v1::NODE_STATE_CONNECTED;
-    activity.last_seen = absl::FromUnixNanos(node.node.last_seen_unix_ns());
+    // What is stored of a node that is away may be old: its last run is a sign of life too.
+    activity.last_seen = std::max(absl::FromUnixNanos(node.node.last_seen_unix_ns()),
+                                  absl::FromUnixNanos(node.node.last_run_unix_ns()));
     activity.waits_for = node.node.heartbeat().waits_for();
     std::map<std::string, absl::Time> planned;
     for (const v1::Benchmark& benchmark : node.node.benchmarks()) {

@@ -106,6 +106,7 @@ TEST_F(FleetDetectionTest, ADriverThatSlowsATenthOfTheFleetByThreePercent) {
   EXPECT_EQ(found[0].member_count(), 12u);
   EXPECT_NEAR(found[0].change(), -0.03, 0.006);
   EXPECT_TRUE(found[0].budget().within());
+  EXPECT_EQ(found[0].events_size(), 2);  // the driver of gpu0 and of gpu1, each once
   EXPECT_EQ(store_->Counts()->open_findings, 1u);
   // Each member points to it.
   size_t members = 0;

@@ -32,6 +32,7 @@ TEST(Reconcile, OpensWithTheSameIdEachTime) {
   EXPECT_EQ(finding.member_count(), 2u);
   EXPECT_EQ(Pass({Draft({"n1", "n2"})}, {}).changed[0].finding_id(), finding.finding_id());
   EXPECT_TRUE(IsFleetFinding(finding));
+  EXPECT_TRUE(finding.has_series());  // readers of JSON may rely on it
 }
 
 TEST(Reconcile, WhatIsAsBeforeIsNotWrittenAgain) {
