@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -32,51 +33,50 @@ void ChangeDecisions::Begin(const FleetSnapshot& fleet, const FalseAlarmBudget& 
                  requests.end());
 }
 
-absl::StatusOr<bool> ChangeDecisions::Decide(v1::Finding& finding, bool may_ask) {
+absl::StatusOr<double> ChangeDecisions::LevelOf(const v1::Finding& finding) const {
+  if (finding.budget().level() > 0) return finding.budget().level();  // of the look that found it
+  FM_ASSIGN_OR_RETURN(const v1::Series series, options_.store->GetSeries(finding.series_id()));
+  const double gap = static_cast<double>(series.last_unix_ns() - series.first_unix_ns()) /
+                     std::max(1.0, static_cast<double>(series.samples()) - 1);
+  return budget_->Level(LookKind::kSeries, population_, absl::Nanoseconds(gap));
+}
+
+absl::StatusOr<bool> ChangeDecisions::Decide(v1::Finding& finding) {
   const v1::Confirmation::State before = finding.confirmation().state();
-  const bool decided = finding.budget().within() || before == v1::Confirmation::STATE_REFUTED ||
-                       before == v1::Confirmation::STATE_INCONCLUSIVE;
-  if (decided) return false;
-  const std::string old_notes =
-      absl::StrCat(finding.confirmation().SerializeAsString(), "|", finding.budget().SerializeAsString());
-  double level = finding.budget().level();
-  if (level == 0) {  // the level of the look that found it
-    FM_ASSIGN_OR_RETURN(const v1::Series series, options_.store->GetSeries(finding.series_id()));
-    const double gap = static_cast<double>(series.last_unix_ns() - series.first_unix_ns()) /
-                       std::max(1.0, static_cast<double>(series.samples()) - 1);
-    level = budget_->Level(LookKind::kSeries, population_, absl::Nanoseconds(gap));
-    finding.mutable_budget()->set_level(level);
+  if (before == v1::Confirmation::STATE_CONFIRMED || before == v1::Confirmation::STATE_REFUTED ||
+      before == v1::Confirmation::STATE_INCONCLUSIVE) {
+    return false;
   }
+  FM_ASSIGN_OR_RETURN(const double level, LevelOf(finding));
+  v1::BudgetDecision budget;
+  budget.set_level(level);
   // Two ways to be within: by the p-value itself, or with what came after it. Each has half of the level.
   const double needed = EvidenceNeeded(finding.p_value(), options_.candidate_limit, level / 2);
-  if (needed <= 1) {
-    finding.mutable_budget()->set_within(true);
-    return true;
+  budget.set_within(needed <= 1);
+  v1::Confirmation confirmation = finding.confirmation();
+  // The levels of a change of spread or of a drift are no hypotheses about single values: there the p-value
+  // decides by itself.
+  if (finding.kind() == v1::Finding::KIND_CHANGE) {
+    FM_ASSIGN_OR_RETURN(const Evidence evidence, ReadEvidence(finding));
+    ConfirmationInput input{evidence.history, evidence.reruns, finding.after(), evidence.peer_history,
+                            evidence.peer_reruns};
+    ConfirmationLimits limits;
+    limits.needed_for = std::max(kLeastEvidence, needed);
+    limits.max_reruns = kMaxReruns;
+    const ConfirmationResult result = Confirm(input, limits);
+    confirmation.set_state(result.state);
+    confirmation.set_evidence_for(result.evidence_for);
+    confirmation.set_evidence_against(result.evidence_against);
+    confirmation.set_reruns(static_cast<uint32_t>(result.reruns));
+    confirmation.set_peer_reruns(static_cast<uint32_t>(result.peer_reruns));
+    if (result.state == v1::Confirmation::STATE_CONFIRMED) budget.set_within(true);
+    if (result.state == v1::Confirmation::STATE_REFUTED) budget.set_within(false);
   }
-  FM_ASSIGN_OR_RETURN(const Evidence evidence, ReadEvidence(finding));
-  ConfirmationInput input;
-  input.history = evidence.history;
-  input.reruns = evidence.reruns;
-  input.after = finding.after();
-  input.peer_history = evidence.peer_history;
-  input.peer_reruns = evidence.peer_reruns;
-  ConfirmationLimits limits;
-  limits.needed_for = std::max(kLeastEvidence, needed);
-  limits.max_reruns = kMaxReruns;
-  // The levels of a change of spread or of a drift are no hypotheses about single values: its runs are shown,
-  // but it is its own p-value that decides.
-  const bool is_level = finding.kind() == v1::Finding::KIND_CHANGE;
-  const ConfirmationResult result = is_level ? Confirm(input, limits) : ConfirmationResult();
-  v1::Confirmation& confirmation = *finding.mutable_confirmation();
-  confirmation.set_state(result.state);
-  confirmation.set_evidence_for(result.evidence_for);
-  confirmation.set_evidence_against(result.evidence_against);
-  confirmation.set_reruns(static_cast<uint32_t>(result.reruns));
-  confirmation.set_peer_reruns(static_cast<uint32_t>(result.peer_reruns));
-  if (result.state == v1::Confirmation::STATE_CONFIRMED) finding.mutable_budget()->set_within(true);
-  if (result.state == v1::Confirmation::STATE_PENDING && is_level && may_ask) Ask(finding);
-  return old_notes !=
-         absl::StrCat(finding.confirmation().SerializeAsString(), "|", finding.budget().SerializeAsString());
+  const bool news = confirmation.SerializeAsString() != finding.confirmation().SerializeAsString() ||
+                    budget.SerializeAsString() != finding.budget().SerializeAsString();
+  if (finding.kind() == v1::Finding::KIND_CHANGE) *finding.mutable_confirmation() = std::move(confirmation);
+  *finding.mutable_budget() = std::move(budget);
+  return news;
 }
 
 // The samples before the change, and those after the ones that the finding itself was made from.
@@ -165,20 +165,23 @@ bool ChangeDecisions::Request(const std::string& node, const v1::Finding& findin
   return true;
 }
 
-void ChangeDecisions::Ask(v1::Finding& finding) {
-  if (!options_.run_now || finding.direction() != v1::Finding::DIRECTION_WORSE) return;
-  v1::Confirmation& confirmation = *finding.mutable_confirmation();
+bool ChangeDecisions::AskForRuns(v1::Finding& finding) {
+  const v1::Confirmation& known = finding.confirmation();
   const absl::Time found = absl::FromUnixNanos(finding.found_unix_ns());
-  const absl::Time last = absl::FromUnixNanos(confirmation.last_request_unix_ns());
-  if (confirmation.requests() >= options_.max_requests || now_ - found > options_.ask_within ||
-      now_ - last < options_.between_requests) {
-    return;
+  const absl::Time last = absl::FromUnixNanos(known.last_request_unix_ns());
+  if (!options_.run_now || known.state() != v1::Confirmation::STATE_PENDING ||
+      finding.direction() != v1::Finding::DIRECTION_WORSE || known.requests() >= options_.max_requests ||
+      now_ - found > options_.ask_within || now_ - last < options_.between_requests) {
+    return false;
   }
-  if (confirmation.peer().empty()) confirmation.set_peer(ChoosePeer(finding));
-  if (!Request(finding.series().node(), finding)) return;
-  if (!confirmation.peer().empty()) Request(confirmation.peer(), finding);
-  confirmation.set_requests(confirmation.requests() + 1);
+  const std::string peer = known.peer().empty() ? ChoosePeer(finding) : known.peer();
+  if (!Request(finding.series().node(), finding)) return false;
+  if (!peer.empty()) Request(peer, finding);
+  v1::Confirmation& confirmation = *finding.mutable_confirmation();
+  confirmation.set_peer(peer);
+  confirmation.set_requests(known.requests() + 1);
   confirmation.set_last_request_unix_ns(absl::ToUnixNanos(now_));
+  return true;
 }
 
 }  // namespace fleetmark::collector

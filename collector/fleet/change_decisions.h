@@ -49,9 +49,12 @@ class ChangeDecisions {
   void Begin(const FleetSnapshot& fleet, const FalseAlarmBudget& budget, double population, absl::Time now,
              FleetState* state);
 
-  // `finding` with its notes as they are now; true when they changed. `may_ask`: it belongs to no group of
-  // several nodes, which confirm one another.
-  absl::StatusOr<bool> Decide(v1::Finding& finding, bool may_ask);
+  // Brings a finding's notes up to date; true when they changed.
+  absl::StatusOr<bool> Decide(v1::Finding& finding);
+
+  // Asks for runs where the finding awaits evidence; true when it did. Not for those that belong to a group
+  // of several nodes, which confirm one another.
+  bool AskForRuns(v1::Finding& finding);
 
  private:
   struct Evidence {
@@ -60,12 +63,12 @@ class ChangeDecisions {
     std::vector<double> peer_history;
     std::vector<double> peer_reruns;
   };
+  absl::StatusOr<double> LevelOf(const v1::Finding& finding) const;
   absl::StatusOr<Evidence> ReadEvidence(const v1::Finding& finding) const;
   absl::Status ReadPeer(const v1::Finding& finding, int64_t since_unix_ns, Evidence* evidence) const;
   std::string ChoosePeer(const v1::Finding& finding) const;
   // The series of `node` that measures the same.
   std::optional<uint64_t> SeriesOn(const std::string& node, const v1::SeriesKey& key) const;
-  void Ask(v1::Finding& finding);
   bool Request(const std::string& node, const v1::Finding& finding);
 
   const Options options_;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -171,40 +172,54 @@ class FleetDetection::Impl {
     const double population =
         SmoothedPopulation(static_cast<double>(fleet_.series()), now, *state.mutable_series());
     decisions_.Begin(fleet_, budget_, population, now, &state);
-    const int requested = state.requests_unix_ns_size();
-    std::map<std::string, v1::Finding::Kind> groups;
-    for (const v1::Finding& finding : open) {
-      if (finding.detector() == kJoinDetector) groups[finding.finding_id()] = finding.kind();
-    }
-    std::map<std::string, const v1::Finding*> noted;
+    std::set<const v1::Finding*> noted;
     for (v1::Finding& finding : open) {
       if (finding.kind() == v1::Finding::KIND_REFERENCE && !finding.has_budget()) {
         finding.mutable_budget()->set_within(true);  // what an operator wrote down is no estimate
-        noted[finding.finding_id()] = &finding;
+        noted.insert(&finding);
       }
       if (!IsChange(finding)) continue;
-      const auto group = groups.find(finding.group_id());
-      const bool alone = group == groups.end() || group->second != v1::Finding::KIND_FLEET;
-      FM_ASSIGN_OR_RETURN(const bool news, decisions_.Decide(finding, alone));
-      if (news) noted[finding.finding_id()] = &finding;
+      FM_ASSIGN_OR_RETURN(const bool news, decisions_.Decide(finding));
+      if (news) noted.insert(&finding);
     }
-    requests_.Add(state.requests_unix_ns_size() - requested);
-    if (JoinIsDue(now, open)) {
-      FM_RETURN_IF_ERROR(fleet_.ReadFactChanges(now - kFactChanges));
-      const absl::Duration gap = Since(state.fleet_look_unix_ns(), now, options_.interval);
-      state.set_fleet_look_unix_ns(absl::ToUnixNanos(now));
-      ChangeGroups joined =
-          JoinOpenChanges(open, fleet_, absl::ToUnixNanos(now), budget_.Level(LookKind::kFleet, 1, gap));
-      for (v1::Finding& finding : open) {
-        const auto group = joined.group_of.find(finding.finding_id());
-        if (group == joined.group_of.end()) continue;
-        finding.set_group_id(group->second);
-        noted[finding.finding_id()] = &finding;
-      }
-      Append(std::move(joined.changed), evaluation.findings);
-    }
-    for (const auto& [id, finding] : noted) evaluation.notes.push_back(*finding);
+    FM_RETURN_IF_ERROR(JoinIfDue(now, open, state, evaluation, noted));
+    AskForRuns(open, evaluation, state, noted);
+    for (const v1::Finding* finding : noted) evaluation.notes.push_back(*finding);
     return absl::OkStatus();
+  }
+
+  absl::Status JoinIfDue(absl::Time now, std::vector<v1::Finding>& open, FleetState& state,
+                         Store::FleetEvaluation& evaluation, std::set<const v1::Finding*>& noted) {
+    if (!JoinIsDue(now, open)) return absl::OkStatus();
+    FM_RETURN_IF_ERROR(fleet_.ReadFactChanges(now - kFactChanges));
+    const absl::Duration gap = Since(state.fleet_look_unix_ns(), now, options_.interval);
+    state.set_fleet_look_unix_ns(absl::ToUnixNanos(now));
+    ChangeGroups joined =
+        JoinOpenChanges(open, fleet_, absl::ToUnixNanos(now), budget_.Level(LookKind::kFleet, 1, gap));
+    for (v1::Finding& finding : open) {
+      const auto group = joined.group_of.find(finding.finding_id());
+      if (group == joined.group_of.end()) continue;
+      finding.set_group_id(group->second);
+      noted.insert(&finding);
+    }
+    Append(std::move(joined.changed), evaluation.findings);
+    return absl::OkStatus();
+  }
+
+  void AskForRuns(std::vector<v1::Finding>& open, const Store::FleetEvaluation& evaluation, FleetState& state,
+                  std::set<const v1::Finding*>& noted) {
+    std::set<std::string> fleet_groups;
+    const auto note_group = [&fleet_groups](const v1::Finding& finding) {
+      if (finding.kind() == v1::Finding::KIND_FLEET) fleet_groups.insert(finding.finding_id());
+    };
+    for (const v1::Finding& finding : open) note_group(finding);
+    for (const v1::Finding& finding : evaluation.findings) note_group(finding);
+    const int before = state.requests_unix_ns_size();
+    for (v1::Finding& finding : open) {
+      if (!IsChange(finding) || fleet_groups.contains(finding.group_id())) continue;
+      if (decisions_.AskForRuns(finding)) noted.insert(&finding);
+    }
+    requests_.Add(state.requests_unix_ns_size() - before);
   }
 
   // When a change opened, closed or was decided about, or became member of a group; else each hour, for facts

@@ -1,5 +1,6 @@
 #include "tests/fakes/fleet_simulator.h"
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
@@ -81,7 +82,13 @@ void FleetSimulator::ChangeFact(size_t node, const std::string& name, const std:
 
 double FleetSimulator::Value(const SimulatedRun& run, double level) {
   std::normal_distribution<double> normal;
-  double value = level * (1 + options_.noise * normal(random_));
+  double noise = normal(random_);
+  if (options_.correlation > 0) {
+    double& last = noise_.emplace(run.node + run.benchmark + run.device, normal(random_)).first->second;
+    const double fresh = std::sqrt(1 - options_.correlation * options_.correlation);
+    noise = last = options_.correlation * last + fresh * noise;
+  }
+  double value = level * (1 + options_.noise * noise);
   for (const Effect& effect : effects_) value *= effect(run);
   return value;
 }

@@ -37,6 +37,7 @@ class FleetSimulator {
     double node_spread = 0.01;
     double device_spread = 0.003;
     double noise = 0.004;
+    double correlation = 0;  // of a series' noise from one run to the next
     absl::Duration interval = absl::Hours(1);
     uint32_t seed = 1;
   };
@@ -77,6 +78,7 @@ class FleetSimulator {
   std::mt19937 random_;
   std::vector<double> node_levels_;
   std::vector<double> device_levels_;
+  std::map<std::string, double> noise_;  // by node, benchmark and device: the last, in standard deviations
   std::vector<std::map<std::string, std::string>> facts_;
   std::vector<uint64_t> sequences_;
   std::vector<Effect> effects_;

@@ -208,5 +208,38 @@ TEST_F(FleetDetectionTest, AsksTheSuspectAndAHealthyPeerToRunAgain) {
   EXPECT_GE(Findings()[0].confirmation().peer_reruns(), 1u);
 }
 
+TEST_F(FleetDetectionTest, AFleetShiftAsksNobody) {
+  MakeFleet({.nodes = 50});
+  Live(40, 20);
+  const absl::Time begin = clock_.Now();
+  fleet_->AddEffect(
+      [begin](const SimulatedRun& run) { return run.index / 10 == 3 && run.time >= begin ? 0.92 : 1; });
+  Live(16, 16);
+  ASSERT_EQ(Findings().size(), 1u) << Text(Findings());
+  EXPECT_TRUE(requests_.empty());
+}
+
+TEST_F(FleetDetectionTest, AChangeThatWentAwayIsRefuted) {
+  MakeFleet({.nodes = 12});
+  Live(40, 20);
+  const absl::Time begin = clock_.Now();
+  absl::Time end = absl::InfiniteFuture();
+  fleet_->AddEffect([&](const SimulatedRun& run) {
+    return run.index == 7 && run.time >= begin && run.time < end ? 0.9 : 1;
+  });
+  Live(4, 4);
+  ASSERT_EQ(Findings().size(), 1u) << Text(Findings());
+  EXPECT_TRUE(Findings()[0].budget().within());
+  ASSERT_FALSE(requests_.empty());
+  end = clock_.Now();
+  for (int i = 0; i < 4; ++i) {
+    fleet_->RunNow("n7", "stream", clock_.Now());
+    clock_.Advance(absl::Minutes(6));
+  }
+  ASSERT_TRUE(fleet_detection_->RunOnce().ok());  // before the series' own detection sees that it is back
+  EXPECT_FALSE(Findings()[0].budget().within());
+  EXPECT_EQ(Findings()[0].confirmation().state(), v1::Confirmation::STATE_REFUTED);
+}
+
 }  // namespace
 }  // namespace fleetmark::collector
