@@ -57,9 +57,10 @@ struct RunsOptions {
 CommandResult ShowRuns(const RunsOptions& options, Session& session);
 
 struct FindingsOptions {
-  bool all = false;    // closed ones too
-  bool open = false;   // the default, said explicitly
-  bool worse = false;  // only those for the worse
+  bool all = false;      // closed ones too
+  bool open = false;     // the default, said explicitly
+  bool worse = false;    // only those for the worse
+  bool members = false;  // also those that belong to a finding about several
   std::string node, benchmark, metric, since;
   uint32_t limit = 100;
 };

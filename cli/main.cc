@@ -121,6 +121,7 @@ void AddFindings(CLI::App& app, Invocation& invocation) {
   auto* all = command->add_flag("--all", o->all, "Closed ones too");
   command->add_flag("--open", o->open, "Only open ones, which is the default")->excludes(all);
   command->add_flag("--worse", o->worse, "Only changes for the worse");
+  command->add_flag("--members", o->members, "Also each series' own that belong to a finding about several");
   command->add_option("--node", o->node, "Only of this node");
   command->add_option("--benchmark", o->benchmark, "Only of this benchmark");
   command->add_option("--metric", o->metric, "Only of this metric");

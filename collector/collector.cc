@@ -14,6 +14,7 @@
 #include "collector/detect/change_detector.h"
 #include "collector/detect/detection_loop.h"
 #include "collector/detect/reference_rules.h"
+#include "collector/fleet/fleet_detection.h"
 #include "collector/ingest/committer.h"
 #include "collector/ingest/ingest_metrics.h"
 #include "collector/ingest/ingest_service.h"
@@ -95,6 +96,7 @@ struct Collector::Parts {
   // The steps of a start, in this order; nothing runs before Serve but the committer, which has no work.
   absl::Status MakeStore(const CollectorConfig& config);
   absl::Status MakeDetection(const CollectorConfig& config);
+  void MakeFleetDetection(const CollectorConfig& config);
   void MakeIngest(const CollectorConfig& config);
   void MakeQuery();
   absl::Status ServeHttp(const CollectorConfig& config);
@@ -109,6 +111,7 @@ struct Collector::Parts {
   std::unique_ptr<LeaseTable> leases;
   std::unique_ptr<PlanBook> plans;
   std::unique_ptr<DetectionLoop> detection;
+  std::unique_ptr<FleetDetection> fleet_detection;
   std::unique_ptr<Committer> committer;
   std::unique_ptr<IngestService> ingest;
   std::unique_ptr<QueryApi> query;
@@ -154,6 +157,22 @@ absl::Status Collector::Parts::MakeDetection(const CollectorConfig& config) {
   options.on_finding = LogFinding;
   detection = std::make_unique<DetectionLoop>(std::move(options));
   return absl::OkStatus();
+}
+
+void Collector::Parts::MakeFleetDetection(const CollectorConfig& config) {
+  FleetDetection::Options options;
+  options.store = store.get();
+  options.clock = &RealClock();
+  options.metrics = &metrics;
+  options.false_alarms_per_week = config.false_alarms_per_week;
+  options.fill_live = [this](v1::Node* node) { sessions.FillLive(node); };
+  options.run_now = [this](const v1::RunNowRequest& request) {
+    // The run comes back as a record like any other; nobody follows it.
+    return sessions
+        .RunNow(request, v1::TRIGGER_CONFIRM, {[](const v1::RunProgress&) {}, [](const absl::Status&) {}})
+        .status();
+  };
+  fleet_detection = std::make_unique<FleetDetection>(std::move(options));
 }
 
 void Collector::Parts::MakeIngest(const CollectorConfig& config) {
@@ -230,6 +249,7 @@ absl::Status Collector::Parts::ServeGrpc(const CollectorConfig& config) {
 absl::Status Collector::OpenStore() {
   FM_RETURN_IF_ERROR(parts_->MakeStore(config_));
   FM_RETURN_IF_ERROR(parts_->MakeDetection(config_));
+  parts_->MakeFleetDetection(config_);
   parts_->MakeIngest(config_);
   parts_->MakeQuery();
   return absl::OkStatus();
@@ -239,6 +259,7 @@ absl::Status Collector::Serve() {
   FM_RETURN_IF_ERROR(parts_->ServeHttp(config_));
   FM_RETURN_IF_ERROR(parts_->ServeGrpc(config_));
   parts_->detection->Start();
+  parts_->fleet_detection->Start();
   parts_->maintenance->Start();
   LogInfo("collector serves", {{"grpc", config_.grpc.ToString()},
                                {"http", config_.http.host.empty() ? "none" : config_.http.ToString()},
@@ -259,6 +280,7 @@ void Collector::Stop() {
   }
   if (p.committer != nullptr) p.committer->Stop();
   if (p.detection != nullptr) p.detection->Stop();
+  if (p.fleet_detection != nullptr) p.fleet_detection->Stop();
   if (p.maintenance != nullptr) p.maintenance->Stop();
   if (p.routes != nullptr) p.routes->EndStreams();
   if (p.http != nullptr) p.http->Stop();

@@ -151,6 +151,18 @@ TEST_F(Commands, Findings) {
   EXPECT_EQ(RunJson<v1::ListFindingsResponse>("findings").findings(0).kind(), v1::Finding::KIND_CHANGE);
 }
 
+TEST_F(Commands, FindingsOfGroupsAndTheirMembers) {
+  const auto groups = RunJson<v1::ListFindingsResponse>("findings --worse");
+  ASSERT_EQ(groups.findings_size(), 1);
+  EXPECT_EQ(groups.findings(0).kind(), v1::Finding::KIND_FLEET);
+  EXPECT_THAT(Run("findings --worse").out, HasSubstr("gpu.driver 570.124"));
+  const std::string wide = Run("findings --worse -o wide").out;
+  EXPECT_THAT(wide, HasSubstr("fleet  yes         23"));
+  EXPECT_THAT(wide, HasSubstr("23 of 24 nodes with gpu.driver 570.124, 0 of 180 others"));
+  EXPECT_EQ(RunJson<v1::ListFindingsResponse>("findings --worse --members").findings_size(), 2);
+  EXPECT_EQ(RunJson<v1::ListFindingsResponse>("findings --worse --node n1").findings_size(), 2);
+}
+
 TEST_F(Commands, Events) {
   EXPECT_EQ(Run("events").out,
             "TIME     NODE  KIND          SUBJECT         BY     WHAT\n"
