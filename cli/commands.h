@@ -98,6 +98,13 @@ struct PluginNewOptions {
 };
 CommandResult MakePlugin(const PluginNewOptions& options, const Output& output);
 
+struct DetectOptions {
+  std::string file;             // CSV or JSON; series_file.h says what may be in it
+  double budget = 0.1;          // false findings per 1,000 samples of a series that does not change
+  std::string better = "both";  // higher, lower: only what is for the worse
+};
+CommandResult DetectInFile(const DetectOptions& options, const Output& output);
+
 struct PluginCheckOptions {
   std::string folder;
 };

@@ -164,6 +164,22 @@ void AddOperations(CLI::App& app, Invocation& invocation) {
   command->add_option("--reason", cancel->reason, "Recorded with the run");
 }
 
+void AddDetect(CLI::App& app, Invocation& invocation) {
+  auto o = std::make_shared<DetectOptions>();
+  CLI::App* command = app.add_subcommand("detect", "What changed in the series that a file holds");
+  command->add_option("file", o->file, "CSV (value, or time,value) or JSON; no collector is asked")
+      ->required();
+  command
+      ->add_option("--budget", o->budget,
+                   "False findings in 1,000 samples of an unchanged series; default 0.1")
+      ->check(CLI::Range(1e-9, 10.0).description(""));
+  command->add_option("--better", o->better, "higher or lower: only what is for the worse; default both")
+      ->check(CLI::IsMember({"higher", "lower", "both"}).description(""));
+  command->callback([&invocation, o] {
+    invocation.local_command = [o](const Output& output) { return DetectInFile(*o, output); };
+  });
+}
+
 void AddPlugin(CLI::App& app, Invocation& invocation) {
   CLI::App* plugin = app.add_subcommand("plugin", "Write and check plugins");
   plugin->require_subcommand(1);
@@ -212,6 +228,7 @@ void DescribeCommandLine(CLI::App& app, Invocation& invocation) {
   AddFindings(app, invocation);
   AddEvents(app, invocation);
   AddOperations(app, invocation);
+  AddDetect(app, invocation);
   AddPlugin(app, invocation);
   CLI::App* version = app.add_subcommand("version", "This program's version");
   version->callback([&invocation] {
