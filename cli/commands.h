@@ -100,10 +100,12 @@ CommandResult MakePlugin(const PluginNewOptions& options, const Output& output);
 
 struct DetectOptions {
   std::string file;             // CSV or JSON; series_file.h says what may be in it
+  std::string series;           // instead of a file: the number of a stored series
   double budget = 0.1;          // false findings per 1,000 samples of a series that does not change
   std::string better = "both";  // higher, lower: only what is for the worse
 };
 CommandResult DetectInFile(const DetectOptions& options, const Output& output);
+CommandResult DetectInStore(const DetectOptions& options, Session& session);
 
 struct PluginCheckOptions {
   std::string folder;

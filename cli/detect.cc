@@ -1,4 +1,4 @@
-// fleetmark detect: what changed in a series that a file holds, without any collector.
+// fleetmark detect: what changed in a series that a file holds, without any collector, or in a stored one.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/time.h"
 #include "google/protobuf/struct.pb.h"
 
 #include "cli/commands.h"
@@ -22,6 +24,8 @@ namespace {
 
 using detect::Kind;
 using detect::SeriesFinding;
+
+constexpr uint32_t kMostStoredSamples = 100'000;  // an answer of the collector holds no more
 
 absl::StatusOr<std::string> ReadText(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -101,27 +105,61 @@ Table AsTable(const std::vector<SeriesFinding>& findings, const FileSeries& seri
   return table;
 }
 
+CommandResult PrintFindings(const FileSeries& series, const DetectOptions& options, const Output& output) {
+  detect::AnalysisOptions analysis;
+  analysis.false_findings_per_1000 = options.budget;
+  std::vector<SeriesFinding> findings = detect::AnalyseSeries(series.values, analysis);
+  std::erase_if(findings, [&](const SeriesFinding& f) { return !IsWanted(f, options.better); });
+  if (output.json()) {
+    google::protobuf::Struct document;
+    AddNumber("samples", static_cast<double>(series.values.size()), document);
+    auto* list = (*document.mutable_fields())["findings"].mutable_list_value();
+    for (const SeriesFinding& f : findings) *list->add_values()->mutable_struct_value() = AsJson(f, series);
+    FM_RETURN_IF_ERROR(output.Json(document));
+    return kExitOk;
+  }
+  output.Print(AsTable(findings, series), "nothing changed");
+  return kExitOk;
+}
+
+// The newest samples, oldest first.
+FileSeries FromStored(const v1::ReadSamplesResponse& response) {
+  FileSeries series;
+  for (const v1::Sample& sample : response.samples()) {
+    if (std::isfinite(sample.value())) {
+      series.values.push_back(sample.value());
+      series.indices.push_back(static_cast<size_t>(&sample - &response.samples(0)));
+      series.times.push_back(absl::FormatTime(absl::RFC3339_full, absl::FromUnixNanos(sample.time_unix_ns()),
+                                              absl::UTCTimeZone()));
+    }
+  }
+  return series;
+}
+
 }  // namespace
 
 CommandResult DetectInFile(const DetectOptions& options, const Output& output) {
   FM_ASSIGN_OR_RETURN(const std::string text, ReadText(options.file));
-  absl::StatusOr<FileSeries> series = ParseSeriesFile(text);
+  const absl::StatusOr<FileSeries> series = ParseSeriesFile(text);
   if (!series.ok())
     return absl::InvalidArgumentError(absl::StrCat(options.file, ": ", series.status().message()));
-  detect::AnalysisOptions analysis;
-  analysis.false_findings_per_1000 = options.budget;
-  std::vector<SeriesFinding> findings = detect::AnalyseSeries(series->values, analysis);
-  std::erase_if(findings, [&](const SeriesFinding& f) { return !IsWanted(f, options.better); });
-  if (output.json()) {
-    google::protobuf::Struct document;
-    AddNumber("samples", static_cast<double>(series->values.size()), document);
-    auto* list = (*document.mutable_fields())["findings"].mutable_list_value();
-    for (const SeriesFinding& f : findings) *list->add_values()->mutable_struct_value() = AsJson(f, *series);
-    FM_RETURN_IF_ERROR(output.Json(document));
-    return kExitOk;
+  return PrintFindings(*series, options, output);
+}
+
+CommandResult DetectInStore(const DetectOptions& options, Session& session) {
+  v1::ReadSamplesRequest request;
+  uint64_t id = 0;
+  if (!absl::SimpleAtoi(options.series, &id)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", options.series, "' is not the number of a series; `fleetmark series` lists them under ID"));
   }
-  output.Print(AsTable(findings, *series), "nothing changed");
-  return kExitOk;
+  request.set_series_id(id);
+  request.set_limit(kMostStoredSamples);
+  request.set_newest(true);
+  FM_ASSIGN_OR_RETURN(const v1::ReadSamplesResponse response, session.client.ReadSamples(request));
+  const CommandResult result = PrintFindings(FromStored(response), options, session.output);
+  if (response.truncated()) session.output.Note("there are older samples, which were not looked at");
+  return result;
 }
 
 }  // namespace fleetmark::cli

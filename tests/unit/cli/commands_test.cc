@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
+#include "google/protobuf/struct.pb.h"
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
 
@@ -119,6 +120,23 @@ TEST_F(Commands, SamplesOfASeries) {
   EXPECT_EQ(result.err, "there are older samples; --limit shows them\n");
   EXPECT_EQ(Run("series 8").exit_status, 4);
   EXPECT_EQ(Run("series eight").exit_status, 2);
+}
+
+TEST_F(Commands, DetectInAStoredSeries) {
+  const auto found = RunJson<google::protobuf::Struct>("detect --series 9");
+  EXPECT_EQ(found.fields().at("samples").number_value(), 60);
+  const auto& findings = found.fields().at("findings").list_value();
+  ASSERT_EQ(findings.values_size(), 1);
+  const auto& finding = findings.values(0).struct_value().fields();
+  EXPECT_EQ(finding.at("kind").string_value(), "change");
+  EXPECT_EQ(finding.at("index").number_value(), 40);
+  EXPECT_TRUE(finding.at("lasting").bool_value());
+  EXPECT_THAT(Run("detect --series 9").out, HasSubstr("change     40"));
+  EXPECT_EQ(Run("detect --series 9 --better lower").out, "nothing changed\n");
+  EXPECT_EQ(Run("detect --series 8").exit_status, 4);
+  EXPECT_EQ(Run("detect --series nine").exit_status, 2);
+  EXPECT_EQ(Run("detect").exit_status, 2);
+  EXPECT_EQ(Run("detect file.csv --series 9").exit_status, 2);
 }
 
 TEST_F(Commands, Runs) {

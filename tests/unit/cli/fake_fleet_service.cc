@@ -79,6 +79,15 @@ class Service final : public v1::FleetService::Service {
   }
 
   Status ReadSamples(ServerContext*, const v1::ReadSamplesRequest* q, v1::ReadSamplesResponse* r) override {
+    if (q->series_id() == 9) {  // a step after 40 of 60 samples
+      *r->mutable_series() = Series(9);
+      for (int i = 0; i < 60; ++i) {
+        v1::Sample& sample = *r->add_samples();
+        sample.set_time_unix_ns(Ago(absl::Hours(60 - i)));
+        sample.set_value((i < 40 ? 100 : 80) + i % 3);
+      }
+      return Status::OK;
+    }
     if (q->series_id() != 7)
       return Status(grpc::NOT_FOUND, absl::StrCat("no series has the number ", q->series_id()));
     *r->mutable_series() = Series(7);
