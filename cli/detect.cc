@@ -125,13 +125,14 @@ CommandResult PrintFindings(const FileSeries& series, const DetectOptions& optio
 // The newest samples, oldest first.
 FileSeries FromStored(const v1::ReadSamplesResponse& response) {
   FileSeries series;
+  size_t index = 0;
   for (const v1::Sample& sample : response.samples()) {
-    if (std::isfinite(sample.value())) {
-      series.values.push_back(sample.value());
-      series.indices.push_back(static_cast<size_t>(&sample - &response.samples(0)));
-      series.times.push_back(absl::FormatTime(absl::RFC3339_full, absl::FromUnixNanos(sample.time_unix_ns()),
-                                              absl::UTCTimeZone()));
-    }
+    const size_t at = index++;
+    if (!std::isfinite(sample.value())) continue;
+    series.values.push_back(sample.value());
+    series.indices.push_back(at);
+    series.times.push_back(absl::FormatTime(absl::RFC3339_full, absl::FromUnixNanos(sample.time_unix_ns()),
+                                            absl::UTCTimeZone()));
   }
   return series;
 }

@@ -168,11 +168,11 @@ void AddDetect(CLI::App& app, Invocation& invocation) {
   auto o = std::make_shared<DetectOptions>();
   CLI::App* command =
       app.add_subcommand("detect", "What changed in the series that a file holds, or a stored one");
-  auto* file =
-      command->add_option("file", o->file, "CSV (value, or time,value) or JSON; no collector is asked");
-  auto* series = command->add_option("--series", o->series,
-                                     "A stored series' number instead of a file; its newest 100,000 samples");
-  series->excludes(file);
+  CLI::App* source = command->add_option_group("series", "Where the series comes from");
+  source->add_option("file", o->file, "CSV (value, or time,value) or JSON; no collector is asked");
+  source->add_option("--series", o->series,
+                     "A stored series' number instead of a file; its newest 100,000 samples");
+  source->require_option(1);
   command
       ->add_option("--budget", o->budget,
                    "False findings in 1,000 samples of an unchanged series; default 0.1")
@@ -180,7 +180,6 @@ void AddDetect(CLI::App& app, Invocation& invocation) {
   command->add_option("--better", o->better, "higher or lower: only what is for the worse; default both")
       ->check(CLI::IsMember({"higher", "lower", "both"}).description(""));
   command->callback([&invocation, o] {
-    if (o->file.empty() == o->series.empty()) throw CLI::RequiredError("a FILE or --series ID");
     if (!o->series.empty()) {
       invocation.session_command = [o](Session& session) { return DetectInStore(*o, session); };
       return;

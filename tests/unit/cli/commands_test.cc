@@ -131,8 +131,9 @@ TEST_F(Commands, DetectInAStoredSeries) {
   EXPECT_EQ(finding.at("kind").string_value(), "change");
   EXPECT_EQ(finding.at("index").number_value(), 40);
   EXPECT_TRUE(finding.at("lasting").bool_value());
-  EXPECT_THAT(Run("detect --series 9").out, HasSubstr("change     40"));
-  EXPECT_EQ(Run("detect --series 9 --better lower").out, "nothing changed\n");
+  EXPECT_THAT(Run("detect --series 9").out, HasSubstr("40 to 40"));
+  const auto better = RunJson<google::protobuf::Struct>("detect --series 9 --better lower");
+  EXPECT_EQ(better.fields().at("findings").list_value().values_size(), 0);
   EXPECT_EQ(Run("detect --series 8").exit_status, 4);
   EXPECT_EQ(Run("detect --series nine").exit_status, 2);
   EXPECT_EQ(Run("detect").exit_status, 2);
