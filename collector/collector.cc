@@ -15,6 +15,7 @@
 #include "collector/detect/change_detector.h"
 #include "collector/detect/detection_loop.h"
 #include "collector/detect/reference_rules.h"
+#include "collector/fleet/fleet_detection.h"
 #include "collector/ingest/committer.h"
 #include "collector/ingest/ingest_metrics.h"
 #include "collector/ingest/ingest_service.h"
@@ -121,6 +122,7 @@ struct Collector::Parts {
   absl::Status MakeStore(const CollectorConfig& config);
   absl::Status MakeDetection(const CollectorConfig& config);
   absl::Status MakeRemoteWrite(const CollectorConfig& config);
+  void MakeFleetDetection(const CollectorConfig& config);
   void MakeIngest(const CollectorConfig& config);
   void MakeQuery();
   void MakePrometheus(const CollectorConfig& config);
@@ -137,6 +139,7 @@ struct Collector::Parts {
   std::unique_ptr<PlanBook> plans;
   std::unique_ptr<DetectionLoop> detection;
   std::unique_ptr<RemoteWriter> remote_write;
+  std::unique_ptr<FleetDetection> fleet_detection;
   std::unique_ptr<Committer> committer;
   std::unique_ptr<RunImport> import;
   std::unique_ptr<IngestService> ingest;
@@ -192,6 +195,22 @@ absl::Status Collector::Parts::MakeRemoteWrite(const CollectorConfig& config) {
   if (config.remote_write.url.server.empty()) return absl::OkStatus();
   remote_write = std::make_unique<RemoteWriter>(ToRemoteOptions(config, *store), RealClock(), metrics);
   return Annotate(remote_write->Start(), "remote_write");
+}
+
+void Collector::Parts::MakeFleetDetection(const CollectorConfig& config) {
+  FleetDetection::Options options;
+  options.store = store.get();
+  options.clock = &RealClock();
+  options.metrics = &metrics;
+  options.false_alarms_per_week = config.false_alarms_per_week;
+  options.fill_live = [this](v1::Node* node) { sessions.FillLive(node); };
+  options.run_now = [this](const v1::RunNowRequest& request) {
+    // The run comes back as a record like any other; nobody follows it.
+    return sessions
+        .RunNow(request, v1::TRIGGER_CONFIRM, {[](const v1::RunProgress&) {}, [](const absl::Status&) {}})
+        .status();
+  };
+  fleet_detection = std::make_unique<FleetDetection>(std::move(options));
 }
 
 void Collector::Parts::MakeIngest(const CollectorConfig& config) {
@@ -288,6 +307,7 @@ absl::Status Collector::OpenStore() {
   FM_RETURN_IF_ERROR(parts_->MakeStore(config_));
   FM_RETURN_IF_ERROR(parts_->MakeDetection(config_));
   FM_RETURN_IF_ERROR(parts_->MakeRemoteWrite(config_));
+  parts_->MakeFleetDetection(config_);
   parts_->MakeIngest(config_);
   parts_->MakeQuery();
   parts_->MakePrometheus(config_);
@@ -298,6 +318,7 @@ absl::Status Collector::Serve() {
   FM_RETURN_IF_ERROR(parts_->ServeHttp(config_));
   FM_RETURN_IF_ERROR(parts_->ServeGrpc(config_));
   parts_->detection->Start();
+  parts_->fleet_detection->Start();
   parts_->maintenance->Start();
   LogInfo("collector serves", {{"grpc", config_.grpc.ToString()},
                                {"http", config_.http.host.empty() ? "none" : config_.http.ToString()},
@@ -319,6 +340,7 @@ void Collector::Stop() {
   if (p.committer != nullptr) p.committer->Stop();
   if (p.remote_write != nullptr) p.remote_write->Stop();
   if (p.detection != nullptr) p.detection->Stop();
+  if (p.fleet_detection != nullptr) p.fleet_detection->Stop();
   if (p.maintenance != nullptr) p.maintenance->Stop();
   if (p.routes != nullptr) p.routes->EndStreams();
   if (p.http != nullptr) p.http->Stop();

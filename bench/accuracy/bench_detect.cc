@@ -12,8 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
-#include "bench/detect/accuracy.h"
-#include "bench/detect/synthetic_series.h"
+#include "bench/accuracy/accuracy.h"
+#include "bench/accuracy/synthetic_series.h"
 #include "collector/detect/change_detector.h"
 
 namespace fleetmark::bench {

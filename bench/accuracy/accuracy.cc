@@ -1,4 +1,4 @@
-#include "bench/detect/accuracy.h"
+#include "bench/accuracy/accuracy.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "bench/detect/synthetic_series.h"
+#include "bench/accuracy/synthetic_series.h"
 
 #include <cmath>
 #include <random>

@@ -2,8 +2,8 @@
 // where the family has one), so that a step is given in units of noise.
 //
 // Thread-safety: functions without state.
-#ifndef FLEETMARK_BENCH_DETECT_SYNTHETIC_SERIES_H_
-#define FLEETMARK_BENCH_DETECT_SYNTHETIC_SERIES_H_
+#ifndef FLEETMARK_BENCH_ACCURACY_SYNTHETIC_SERIES_H_
+#define FLEETMARK_BENCH_ACCURACY_SYNTHETIC_SERIES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -40,4 +40,4 @@ std::vector<double> MakeSeries(Family family, size_t length, uint64_t seed);
 
 }  // namespace fleetmark::bench
 
-#endif  // FLEETMARK_BENCH_DETECT_SYNTHETIC_SERIES_H_
+#endif  // FLEETMARK_BENCH_ACCURACY_SYNTHETIC_SERIES_H_

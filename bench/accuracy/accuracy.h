@@ -2,8 +2,8 @@
 // collector would, and counts what it says.
 //
 // Thread-safety: functions without state.
-#ifndef FLEETMARK_BENCH_DETECT_ACCURACY_H_
-#define FLEETMARK_BENCH_DETECT_ACCURACY_H_
+#ifndef FLEETMARK_BENCH_ACCURACY_ACCURACY_H_
+#define FLEETMARK_BENCH_ACCURACY_ACCURACY_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 #include "absl/types/span.h"
 
-#include "bench/detect/synthetic_series.h"
+#include "bench/accuracy/synthetic_series.h"
 #include "collector/detect/detector.h"
 #include "fleetmark/v1/types.pb.h"
 
@@ -42,4 +42,4 @@ StepScore FindStep(Family family, const collector::Detector& detector, double st
 
 }  // namespace fleetmark::bench
 
-#endif  // FLEETMARK_BENCH_DETECT_ACCURACY_H_
+#endif  // FLEETMARK_BENCH_ACCURACY_ACCURACY_H_

@@ -1,12 +1,12 @@
 // Holds the change detector to the figures in docs/detection.md, with room for another seed's luck.
-#include "bench/detect/accuracy.h"
+#include "bench/accuracy/accuracy.h"
 
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
 
-#include "bench/detect/synthetic_series.h"
+#include "bench/accuracy/synthetic_series.h"
 #include "collector/detect/change_detector.h"
 
 namespace fleetmark::bench {
