@@ -30,8 +30,11 @@
 #include "common/model/limits.h"
 #include "common/model/series.h"
 #include "common/net/credentials.h"
+#include "common/net/health_service.h"
 #include "common/obs/log.h"
 #include "common/obs/metrics.h"
+#include "fleetmark/v1/agent.grpc.pb.h"
+#include "fleetmark/v1/fleet.grpc.pb.h"
 
 namespace fleetmark::collector {
 namespace {
@@ -51,6 +54,14 @@ absl::StatusOr<ReferenceRules> MakeRules(const std::vector<ReferenceConfig>& con
   std::vector<ReferenceRule> rules;
   for (const ReferenceConfig& config : configs) rules.push_back(ToRule(config));
   return ReferenceRules::Create(std::move(rules));
+}
+
+HealthService::States HealthStates(const Store& store) {
+  const auto takes_writes = [&store] { return store.Health().ok(); };
+  // A store that takes no writes is still read from.
+  return {{"", takes_writes},
+          {v1::AgentService::service_full_name(), takes_writes},
+          {v1::FleetService::service_full_name(), [] { return true; }}};
 }
 
 LeaseTable::Options ToLeaseOptions(const CollectorConfig& config) {
@@ -115,6 +126,7 @@ struct Collector::Parts {
   std::unique_ptr<QueryService> query_service;
   std::unique_ptr<HttpRoutes> routes;
   std::unique_ptr<HttpServer> http;
+  std::unique_ptr<HealthService> health;
   std::unique_ptr<grpc::Server> grpc;
   bool stopped = false;
 };
@@ -221,6 +233,8 @@ absl::Status Collector::Parts::ServeGrpc(const CollectorConfig& config) {
   builder.SetMaxReceiveMessageSize(static_cast<int>(limits::kMessageBytes));
   builder.RegisterService(ingest->service());
   builder.RegisterService(query_service->service());
+  health = std::make_unique<HealthService>(HealthService::Options{.states = HealthStates(*store)}, RealClock());
+  builder.RegisterService(health->service());
   grpc = builder.BuildAndStart();
   if (grpc != nullptr && port != 0) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat("gRPC: can't listen on ", config.grpc.ToString(),
@@ -252,6 +266,7 @@ void Collector::Reload(const CollectorConfig& config) { parts_->plans->Replace(c
 void Collector::Stop() {
   Parts& p = *parts_;
   if (std::exchange(p.stopped, true)) return;
+  if (p.health != nullptr) p.health->Stop();
   if (p.ingest != nullptr) p.ingest->Stop();
   if (p.grpc != nullptr) {
     p.grpc->Shutdown(absl::ToChronoTime(RealClock().Now()) + kGrpcDrain);
