@@ -38,8 +38,11 @@
 #include "common/model/limits.h"
 #include "common/model/series.h"
 #include "common/net/credentials.h"
+#include "common/net/health_service.h"
 #include "common/obs/log.h"
 #include "common/obs/metrics.h"
+#include "fleetmark/v1/agent.grpc.pb.h"
+#include "fleetmark/v1/fleet.grpc.pb.h"
 
 namespace fleetmark::collector {
 namespace {
@@ -59,6 +62,14 @@ absl::StatusOr<ReferenceRules> MakeRules(const std::vector<ReferenceConfig>& con
   std::vector<ReferenceRule> rules;
   for (const ReferenceConfig& config : configs) rules.push_back(ToRule(config));
   return ReferenceRules::Create(std::move(rules));
+}
+
+HealthService::States HealthStates(const Store& store) {
+  const auto takes_writes = [&store] { return store.Health().ok(); };
+  // A store that takes no writes is still read from.
+  return {{"", takes_writes},
+          {v1::AgentService::service_full_name(), takes_writes},
+          {v1::FleetService::service_full_name(), [] { return true; }}};
 }
 
 LeaseTable::Options ToLeaseOptions(const CollectorConfig& config) {
@@ -150,6 +161,7 @@ struct Collector::Parts {
   std::unique_ptr<PrometheusRoutes> prometheus;
   std::unique_ptr<HttpRoutes> routes;
   std::unique_ptr<HttpServer> http;
+  std::unique_ptr<HealthService> health;
   std::unique_ptr<grpc::Server> grpc;
   bool stopped = false;
 };
@@ -297,6 +309,8 @@ absl::Status Collector::Parts::ServeGrpc(const CollectorConfig& config) {
   builder.SetMaxReceiveMessageSize(static_cast<int>(limits::kMessageBytes));
   builder.RegisterService(ingest->service());
   builder.RegisterService(query_service->service());
+  health = std::make_unique<HealthService>(HealthService::Options{.states = HealthStates(*store)}, RealClock());
+  builder.RegisterService(health->service());
   grpc = builder.BuildAndStart();
   if (grpc != nullptr && port != 0) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat("gRPC: can't listen on ", config.grpc.ToString(),
@@ -332,6 +346,7 @@ void Collector::Reload(const CollectorConfig& config) { parts_->plans->Replace(c
 void Collector::Stop() {
   Parts& p = *parts_;
   if (std::exchange(p.stopped, true)) return;
+  if (p.health != nullptr) p.health->Stop();
   if (p.ingest != nullptr) p.ingest->Stop();
   if (p.grpc != nullptr) {
     p.grpc->Shutdown(absl::ToChronoTime(RealClock().Now()) + kGrpcDrain);
