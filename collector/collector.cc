@@ -245,7 +245,7 @@ void Collector::Parts::MakeIngest(const CollectorConfig& config) {
 
 std::vector<std::string> Collector::Parts::Problems() const {
   std::vector<std::string> problems = detection->Problems();
-  if (const absl::Status health = store->Health(); !health.ok()) problems.push_back(Message(health));
+  if (const absl::Status state = store->Health(); !state.ok()) problems.push_back(Message(state));
   return problems;
 }
 
