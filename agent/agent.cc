@@ -181,8 +181,8 @@ absl::Status Agent::OpenData() {
   p.MakeFactWatcher();
   p.MakeScheduler();
   FM_RETURN_IF_ERROR(p.MakeUploader());
-  p.counters = std::make_unique<AgentMetrics>(
-      p.metrics, AgentMetrics::Parts{*p.spool, *p.uploader, *p.gate, *p.budget});
+  p.counters = std::make_unique<AgentMetrics>(p.metrics,
+                                              AgentMetrics::Parts{*p.spool, *p.uploader, *p.gate, *p.budget});
   return absl::OkStatus();
 }
 

@@ -74,7 +74,8 @@ void AgentMetrics::FollowSpool(Spool& spool) {
 void AgentMetrics::FollowUploader(Uploader& uploader) {
   Gauge& connected = metrics_.AddGauge("fleetmark_agent_connected", "1 while a collector is connected.");
   metrics_.OnScrape([&] { connected.Set(uploader.stats().connected_to.empty() ? 0 : 1); });
-  const auto follow = [&](const std::string& name, const std::string& help, uint64_t Uploader::Stats::*count) {
+  const auto follow = [&](const std::string& name, const std::string& help,
+                          uint64_t Uploader::Stats::*count) {
     FollowCounter(metrics_, name, help,
                   [&uploader, count] { return static_cast<double>(uploader.stats().*count); });
   };
@@ -100,9 +101,8 @@ void AgentMetrics::FollowGate(Gate& gate) {
       Gauge& gauge = metrics_.AddGauge("fleetmark_agent_gate_source_state",
                                        "1 for what a gate source answered last; all 0 until it is asked.",
                                        {{"source", source}, {"state", name}});
-      metrics_.OnScrape([&gate, &gauge, i, state = state] {
-        gauge.Set(gate.source_states()[i].last == state ? 1 : 0);
-      });
+      metrics_.OnScrape(
+          [&gate, &gauge, i, state = state] { gauge.Set(gate.source_states()[i].last == state ? 1 : 0); });
     }
   }
 }

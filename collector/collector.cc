@@ -161,7 +161,7 @@ struct Collector::Parts {
   std::unique_ptr<PrometheusRoutes> prometheus;
   std::unique_ptr<HttpRoutes> routes;
   std::unique_ptr<HttpServer> http;
-  std::unique_ptr<HealthService> health;
+  std::unique_ptr<HealthService> health_service;
   std::unique_ptr<grpc::Server> grpc;
   bool stopped = false;
 };
@@ -309,8 +309,9 @@ absl::Status Collector::Parts::ServeGrpc(const CollectorConfig& config) {
   builder.SetMaxReceiveMessageSize(static_cast<int>(limits::kMessageBytes));
   builder.RegisterService(ingest->service());
   builder.RegisterService(query_service->service());
-  health = std::make_unique<HealthService>(HealthService::Options{.states = HealthStates(*store)}, RealClock());
-  builder.RegisterService(health->service());
+  health_service =
+      std::make_unique<HealthService>(HealthService::Options{.states = HealthStates(*store)}, RealClock());
+  builder.RegisterService(health_service->service());
   grpc = builder.BuildAndStart();
   if (grpc != nullptr && port != 0) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat("gRPC: can't listen on ", config.grpc.ToString(),
@@ -346,7 +347,7 @@ void Collector::Reload(const CollectorConfig& config) { parts_->plans->Replace(c
 void Collector::Stop() {
   Parts& p = *parts_;
   if (std::exchange(p.stopped, true)) return;
-  if (p.health != nullptr) p.health->Stop();
+  if (p.health_service != nullptr) p.health_service->Stop();
   if (p.ingest != nullptr) p.ingest->Stop();
   if (p.grpc != nullptr) {
     p.grpc->Shutdown(absl::ToChronoTime(RealClock().Now()) + kGrpcDrain);

@@ -59,14 +59,15 @@ class BenchmarkSetTest : public ::testing::Test {
     std::filesystem::create_directory(plugin);
     ASSERT_TRUE(ReplaceFile(plugin + "/run.sh", "#!/bin/sh\n").ok());
     chmod((plugin + "/run.sh").c_str(), 0755);
-    ASSERT_TRUE(ReplaceFile(plugin + "/manifest.yaml",
-                            absl::StrCat("api: 1\nname: ", name,
-                                         "\nversion: \"1\"\nsummary: For this test.\ncommand: [./run.sh]\n",
-                                         "timeout: 10s\nparams:\n  size: {type: int, default: 1, min: 1, max: "
-                                         "9, summary: any}\nmetrics:\n  - {name: value, unit: \"1\", better: "
-                                         "higher, noise: 0.01, summary: any}\n",
-                                         extra))
-                    .ok());
+    ASSERT_TRUE(
+        ReplaceFile(plugin + "/manifest.yaml",
+                    absl::StrCat("api: 1\nname: ", name,
+                                 "\nversion: \"1\"\nsummary: For this test.\ncommand: [./run.sh]\n",
+                                 "timeout: 10s\nparams:\n  size: {type: int, default: 1, min: 1, max: "
+                                 "9, summary: any}\nmetrics:\n  - {name: value, unit: \"1\", better: "
+                                 "higher, noise: 0.01, summary: any}\n",
+                                 extra))
+            .ok());
   }
 
   absl::StatusOr<std::shared_ptr<const BenchmarkSet>> With(const std::vector<v1::Benchmark>& benchmarks) {

@@ -45,8 +45,8 @@ class AgentMetricsTest : public ::testing::Test {
     sources.push_back(std::make_unique<FakeSource>("pressure", pressure_));
     gate_ = std::make_unique<Gate>(Gate::Options{}, std::move(sources), clock_);
     budget_ = std::make_unique<Budget>(Budget::Options{.share = 0.01}, clock_);
-    counters_ = std::make_unique<AgentMetrics>(
-        metrics_, AgentMetrics::Parts{*spool_, *uploader_, *gate_, *budget_});
+    counters_ =
+        std::make_unique<AgentMetrics>(metrics_, AgentMetrics::Parts{*spool_, *uploader_, *gate_, *budget_});
   }
 
   std::string Scrape() { return metrics_.Serialize(); }
@@ -84,8 +84,8 @@ TEST_F(AgentMetricsTest, TheStateOfAGateSourceIsItsLastAnswer) {
 
 TEST_F(AgentMetricsTest, WhatKeepsRunsOffIsCountedByReason) {
   for (const char* reason : {"slurm", "pressure", "cool_down", "lease"}) {
-    EXPECT_THAT(Scrape(), HasSubstr("fleetmark_agent_runs_deferred_total{reason=\"" + std::string(reason) +
-                                    "\"} 0\n"));
+    EXPECT_THAT(Scrape(),
+                HasSubstr("fleetmark_agent_runs_deferred_total{reason=\"" + std::string(reason) + "\"} 0\n"));
   }
   pressure_ = GateAnswer::Busy("3 cores are used");
   counters_->CountDeferred(gate_->BeforeRun({}).by);
