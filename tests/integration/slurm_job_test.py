@@ -192,7 +192,7 @@ class SlurmJobTest(unittest.TestCase):
         self.addCleanup(self.cluster.run, "scancel", "--name=held")
         with self.assertRaises(subprocess.TimeoutExpired):  # sbatch then waits for minutes
             for _ in range(MAX_JOBS + 1):
-                self.cluster.run("sbatch", "--job-name=held", "--hold", "-o", "/dev/null", "--wrap=true", timeout=2)
+                self.cluster.run("sbatch", "--job-name=held", "--hold", "-o", "/dev/null", "--wrap=true", timeout=10)
         self.assert_ends(Run(self, "echo rate 1", submit_timeout=2), 75, "no slot: .*unable to accept job")
 
     def test_z_controller_killed(self):
