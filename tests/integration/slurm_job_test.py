@@ -188,11 +188,17 @@ class SlurmJobTest(unittest.TestCase):
         self.assert_ends(Run(self, "echo {{speed}}"), 78, "script:1: no parameter 'speed'")
         self.assert_ends(Run(self, "#SBATCH --array=1-3\necho"), 78, "one job")
 
+    def is_full(self):
+        """Adds a held job; whether the controller has no room for it. sbatch says so and waits for minutes."""
+        try:
+            self.cluster.run("sbatch", "--job-name=held", "--hold", "-o", "/dev/null", "--wrap=true", timeout=3)
+        except subprocess.TimeoutExpired as late:
+            return b"unable to accept job" in (late.stderr or b"")
+        return False
+
     def test_y_submit_limit_of_the_cluster(self):
         self.addCleanup(self.cluster.run, "scancel", "--name=held")
-        with self.assertRaises(subprocess.TimeoutExpired):  # sbatch then waits for minutes
-            for _ in range(MAX_JOBS + 1):
-                self.cluster.run("sbatch", "--job-name=held", "--hold", "-o", "/dev/null", "--wrap=true", timeout=10)
+        self.cluster.wait("held jobs fill the controller", self.is_full, 120)
         self.assert_ends(Run(self, "echo rate 1", submit_timeout=2), 75, "no slot: .*unable to accept job")
 
     def test_z_controller_killed(self):
