@@ -1,6 +1,7 @@
 """The commands that people and health checks run on the node itself: health, plan, run."""
 
 import os
+import pathlib
 import signal
 import stat
 import subprocess
@@ -93,12 +94,20 @@ class LocalCommandsTest(EndToEndTest):
         agent = self.agent("node-0", ["127.0.0.1:1"], [TICK]).start()
         wait_for("it is healthy", lambda: self.command(agent, "health").returncode == 0)
         agent.process.popen.send_signal(signal.SIGSTOP)
+        wait_for("every thread stands still", lambda: self.stands_still(agent.process.popen.pid))
         try:
             health = self.command(agent, "health")
         finally:
             agent.process.popen.send_signal(signal.SIGCONT)
         self.assertEqual(health.returncode, 6)
         self.assertIn("no answer within 2s", health.stdout)
+
+    @staticmethod
+    def stands_still(pid):
+        states = set()
+        for stat in pathlib.Path(f"/proc/{pid}/task").glob("*/stat"):
+            states.add(stat.read_text().rpartition(")")[2].split()[0])
+        return states == {"T"}
 
     def test_wrong_commands(self):
         agent = self.agent("node-0", ["127.0.0.1:1"], [TICK])
