@@ -171,6 +171,8 @@ def kubectl_error(text: str) -> Exception:
     match = re.search(r"Error from server \((\w+)\): (.*)", text, re.S)
     if match and match[1] in _CODES:
         return ApiError(_CODES[match[1]], match[1], " ".join(match[2].split()))
+    if re.search(r"^(error: )?The (request|\w+ \S+) is invalid: ", text):
+        return ApiError(422, "Invalid", " ".join(text.split()))
     if re.search(r"must be logged in|Unauthorized", text):
         return ApiError(401, "Unauthorized", " ".join(text.split()))
     return Unreachable(" ".join(text.split())[-300:] or "kubectl said nothing")

@@ -6,6 +6,7 @@ rest is left out and said.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 import urllib.parse
@@ -35,34 +36,39 @@ class ContainerLog:
         with self._lock:
             return bytes(self._data)
 
+    def _read(self, follow: bool) -> None:
+        """Reads the log from its beginning; what is there already is never made shorter."""
+        fresh = bytearray()
+        for data in self._transport.stream(self._path + ("&follow=true" if follow else ""), self._stop):
+            fresh += data
+            self.truncated = self.truncated or len(fresh) > MAX_LOG_BYTES
+            del fresh[MAX_LOG_BYTES:]
+            with self._lock:
+                if len(fresh) >= len(self._data):
+                    self._data = bytearray(fresh)
+            if self.truncated:
+                return
+
     def _follow(self) -> None:
-        """Streams; whenever the stream breaks, it is read again from its beginning."""
+        """Streams; whenever the stream breaks, it is read again."""
         while not self._stop.is_set():
             last = self._finish.is_set()
-            try:
-                fresh = bytearray()
-                for data in self._transport.stream(self._path + ("" if last else "&follow=true"), self._stop):
-                    fresh += data
-                    self.truncated = len(fresh) > MAX_LOG_BYTES
-                    del fresh[MAX_LOG_BYTES:]
-                    with self._lock:
-                        if len(fresh) >= len(self._data):
-                            self._data = bytearray(fresh)
-                    if self.truncated:
-                        return
-                if last:
-                    return
-            except (ApiError, Unreachable):
-                if last:
-                    return
+            with contextlib.suppress(ApiError, Unreachable):
+                self._read(follow=not last)
+            if last or self.truncated:
+                return
             self._finish.wait(0.5)
 
     def finish(self) -> None:
         """The container has ended: read what is still missing, once."""
         self._finish.set()
 
-    def join(self, until: float) -> None:
-        self._thread.join(max(0.0, until - time.monotonic()))
+    def complete(self, seconds: float) -> None:
+        """Waits for the end of the stream; of a container that goes on, takes what there is now."""
+        self._thread.join(seconds)
+        if self._thread.is_alive():
+            with contextlib.suppress(ApiError, Unreachable):
+                self._read(follow=False)
 
     def close(self) -> None:
         self._stop.set()
@@ -83,14 +89,14 @@ class PodLogs:
         assert isinstance(metadata, dict) and isinstance(status, dict)
         for container in status.get("containerStatuses") or []:
             state = container.get("state") or {}
-            if not (state.get("running") or state.get("terminated")):
+            if state.get("running") is None and state.get("terminated") is None:
                 continue
             key = (str(metadata.get("uid")), str(container.get("name")), int(container.get("restartCount") or 0))
             if key not in self._logs and len(self._logs) < MAX_CONTAINERS:
                 path = "/api/v1/namespaces/%s/pods/%s/log?container=%s" % (
                     self._namespace, urllib.parse.quote(str(metadata.get("name"))), urllib.parse.quote(key[1]))
                 self._logs[key] = ContainerLog(self._transport, path)
-            if state.get("terminated") and key in self._logs:
+            if state.get("terminated") is not None and key in self._logs:
                 self._logs[key].finish()
 
     def forget(self) -> None:
@@ -111,12 +117,12 @@ class PodLogs:
         return any(log.truncated for log in self._logs.values())
 
     def finish(self, seconds: float) -> None:
-        """Waits, up to `seconds` in all, until the logs of ended containers are complete."""
+        """Makes the logs complete, as far as the API has them; waits up to `seconds` in all for streams to end."""
         until = time.monotonic() + seconds
         for log in self._logs.values():
             log.finish()
         for log in self._logs.values():
-            log.join(until)
+            log.complete(max(0.0, until - time.monotonic()))
 
     def close(self) -> None:
         for log in self._logs.values():

@@ -83,7 +83,7 @@ class KubeWatch:
 
     def output(self) -> bytes:
         """What the pods that did not fail printed, complete as far as the API still has it."""
-        self.logs.finish(30)
+        self.logs.finish(3)
         good = [p for p in self.pods if kube_endings.pod_trouble(p) is None]
         return self.logs.text({str(p["metadata"].get("uid")) for p in good})
 

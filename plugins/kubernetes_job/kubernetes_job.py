@@ -194,13 +194,14 @@ class JobRun:
         return True
 
     def _take_back(self) -> None:
+        seconds = DELETE_SECONDS if isinstance(sys.exc_info()[1], Stopped) else None
         if self._target is not None:
-            if not self._delete(self._target.path, DELETE_SECONDS):
+            if not self._delete(self._target.path, seconds):
                 print("%s could not be deleted; the next run does it" % self._target.name, file=sys.stderr)
         elif self._creating and self._resource is not None:
             try:  # the answer was lost, and with it the name
                 for name in self._listed(self._resource, self._job.owner_selector):
-                    self._delete(self._resource.path(self._namespace, name), DELETE_SECONDS)
+                    self._delete(self._resource.path(self._namespace, name), seconds)
             except (ApiError, Unreachable) as error:
                 print("what was created may still be there; the next run deletes it: %s" % error, file=sys.stderr)
 

@@ -192,11 +192,12 @@ class JobRun:
         return None
 
     def _take_back(self) -> None:
+        seconds = CANCEL_SECONDS if isinstance(sys.exc_info()[1], Stopped) else None
         if self._job_id is not None:
-            if not self._client.cancel(self._job_id, CANCEL_SECONDS):
+            if not self._client.cancel(self._job_id, seconds):
                 print("job %s could not be cancelled; the next run does it" % self._job_id, file=sys.stderr)
         elif self._submitting and sys.exc_info()[0] is not None:
-            self._client.cancel_named(self._job.submission.name, CANCEL_SECONDS)
+            self._client.cancel_named(self._job.submission.name, seconds)
 
     def _report(self, verdict: Verdict) -> None:
         if verdict.record is not None and verdict.record.node_fault:
