@@ -123,7 +123,7 @@ class Benchmark:
 # cores within two minutes; docs/machine-learning.md has what was measured.
 BENCHMARKS: Mapping[str, Benchmark] = {
     "resnet50": Benchmark("resnet", resnet50, nn.functional.cross_entropy, "sgd", {
-        "tiny": Size((3, 32, 32), 8, 8, (1, 1, 1, 1), 4, 64, 0.05),
+        "tiny": Size((3, 32, 32), 8, 8, (1, 1, 1, 1), 4, 64, 0.01),
         "small": Size((3, 64, 64), 8, 64, (3, 4, 6, 3), 10, 64, 0.01),
         "full": Size((3, 224, 224), 32, 64, (3, 4, 6, 3), 1000, 2048, 0.01)}),
     "deepcam": Benchmark("deepcam", DeepCam, nn.functional.cross_entropy, "adam", {
