@@ -55,7 +55,7 @@ def write_case(plugin: Plugin, case: Case) -> None:
     for metric in case.metrics:
         if usable and metric.value is not None:
             plugin.sample(metric.name, metric.value, metric.unit, labels, metric.reference.better if metric.reference else None)
-            if metric.reference is not None and not metric.reference.holds(metric.value):
+            if case.result == "fail" and metric.reference is not None and not metric.reference.holds(metric.value):
                 low, high = metric.reference.bounds()
                 plugin.event("%s: %s is %.6g, outside of %.6g to %.6g" % (case.test, metric.name, metric.value, low, high))
         elif usable:

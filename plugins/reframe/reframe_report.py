@@ -43,10 +43,12 @@ class Reference:
 
     def bounds(self) -> tuple[float, float]:
         scale = abs(self.value)
+
         def bound(tolerance: Optional[float], none: float) -> float:
             if tolerance is None:
                 return none
             return self.value + tolerance * scale if self.value else tolerance
+
         return bound(self.lower, -math.inf), bound(self.upper, math.inf)
 
     def holds(self, value: float) -> bool:
@@ -119,7 +121,9 @@ def make_reference(value: object, lower: object, upper: object) -> Optional[Refe
     number, low, high = _number(value), _number(lower), _number(upper)
     if number is None or (low is None and high is None):
         return None
-    if (low is not None and low > 0) or (high is not None and high < 0):
+    wrong_side = (low is not None and low > 0) or (high is not None and high < 0)
+    beyond_zero = (number > 0 and low is not None and low < -1) or (number < 0 and high is not None and high > 1)
+    if wrong_side or beyond_zero:
         return None
     return Reference(number, low, high)
 

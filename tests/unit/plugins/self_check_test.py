@@ -6,7 +6,8 @@ import unittest
 from harness import Plugin, plugins_dir
 
 # What these measure is elsewhere, and where it is not there they say so.
-NEED = {"kubernetes_job": "Kubernetes", "ml_train": "PyTorch", "slurm_job": "Slurm", "torch_gemm": "PyTorch"}
+NEED = {"cerebras": "Cerebras", "graphcore": "Graphcore", "kubernetes_job": "Kubernetes", "ml_train": "PyTorch",
+        "reframe": "ReFrame", "slurm_job": "Slurm", "torch_gemm": "PyTorch"}
 
 
 class SelfCheck(unittest.TestCase):
