@@ -1,5 +1,6 @@
 """Runs a plugin as the agent does and checks what it says against its manifest."""
 
+import contextlib
 import json
 import math
 import os
@@ -76,8 +77,10 @@ class Plugin:
         request = {"api": 1, "run_id": os.path.basename(work_dir), "benchmark": benchmark, "params": values, "devices": [],
                    "cpus": sorted(os.sched_getaffinity(0)), "work_dir": work_dir,
                    "deadline_unix_ns": str(time.time_ns() + 60 * 10**9), "peers": []}
-        child.stdin.write(json.dumps(request).encode())
-        child.stdin.close()
+        with contextlib.suppress(BrokenPipeError):  # it may end without reading
+            child.stdin.write(json.dumps(request).encode())
+        with contextlib.suppress(BrokenPipeError):
+            child.stdin.close()
         child.stdin = None
         return child
 
