@@ -1,4 +1,5 @@
-// What stands between a run that is due and its plugin: gate, lease, budget. The plugin is a script of the test.
+// What stands between a run that is due and its plugin: gate, lease, budget. The plugin is a script of the
+// test.
 #include "agent/run/benchmark_runner.h"
 
 #include <memory>
