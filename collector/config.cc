@@ -181,6 +181,16 @@ RemoteWriteConfig ReadRemoteWrite(YamlValue section, const std::string& folder) 
   return out;
 }
 
+void ReadDetection(YamlValue detection, CollectorConfig& config) {
+  YamlValue budget = detection.Key("false_alarms_per_week");
+  config.false_alarms_per_week = budget.Double(1);
+  if (!(config.false_alarms_per_week > 0 && config.false_alarms_per_week <= 1000)) {
+    budget.Fault(absl::StrCat("must be above 0 and at most 1000, not ", config.false_alarms_per_week,
+                              "; it is how many false alerts you accept in a week, of the whole fleet"));
+  }
+  detection.NoOtherKeys();
+}
+
 HostPort ReadListener(YamlValue section, const std::string& default_value, bool needs_tls,
                       const CollectorConfig& config) {
   YamlValue listen = section.Key("listen");
@@ -211,6 +221,7 @@ absl::StatusOr<CollectorConfig> ParseCollectorConfig(std::string_view text, cons
   config.web_dir = ReadPath(root.Key("web_dir"), "", folder);
   config.log = ReadLogSection(root.Key("log"));
   ReadStore(root.Key("store"), config);
+  ReadDetection(root.Key("detection"), config);
   for (YamlValue& item : root.Key("references").Items()) config.references.push_back(ReadReference(item));
   config.limits = ReadLimits(root.Key("limits"));
   absl::Status suites;

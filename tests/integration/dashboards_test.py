@@ -79,7 +79,8 @@ class DashboardsTest(harness.EndToEndTest):
         file.write_text("time,node,benchmark,metric,value,unit\n" + "".join(
             f"{begin + 3600 * hour},n{n},stream,{metric},{value + n + (hour * 7 + n) % 5},GB/s\n"
             for hour in range(24 * DAYS) for n in range(1, 5) for metric, value in (("triad", 180), ("copy", 170))))
-        harness.cli(collector, "import", "csv", str(file))
+        harness.wait_for("the history is in", lambda: harness.cli(
+            collector, "import", "csv", str(file), check=False).returncode == 0)
 
     def test_every_panel_has_data(self):
         collector = self.collector()
