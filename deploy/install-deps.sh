@@ -20,7 +20,7 @@ readonly run_packages=(curl fio iperf3 openssl python3 python3-yaml)
 readonly dev_packages=(
   clang clang-format-14 clang-tidy-14 collectd-core ethtool faketime git iproute2 libbenchmark-dev
   dpkg-dev libclang-rt-14-dev llvm-14 make munge nftables prometheus prometheus-alertmanager
-  prometheus-node-exporter python3-yaml shellcheck slurm-client slurm-wlm-basic-plugins slurmctld slurmd
+  prometheus-node-exporter shellcheck slurm-client slurm-wlm-basic-plugins slurmctld slurmd
   systemd victoria-metrics
 )
 # For the plugins ml_train and torch_gemm, which are skipped without it.

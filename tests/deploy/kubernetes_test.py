@@ -227,6 +227,29 @@ class KubernetesTest(unittest.TestCase):
                 if o["kind"] == "StatefulSet":
                     self.assertIn(spec["serviceName"], [s["metadata"]["name"] for s in objects if s["kind"] == "Service"])
 
+    def test_the_containers_entry_point(self):
+        """The node's name gets into the file; an agent that is not there is told from one that is unhealthy."""
+        with tempfile.TemporaryDirectory() as folder:
+            here = pathlib.Path(folder)
+            (here / "agent.yaml.in").write_text(f"node: {{name: '@NODE_NAME@'}}\ndata_dir: {here}/data\n"
+                                              "collectors: ['127.0.0.1:1']\nplugin_paths: []\n")
+            (here / "run").mkdir()
+            env = {**os.environ, "NODE_NAME": "n-7.example", "FLEETMARK_CONFIG": str(here / "agent.yaml.in"),
+                   "FLEETMARK_RUN_DIR": str(here / "run"), "PATH": f"{BIN}:{os.environ['PATH']}"}
+
+            def run(script, *arguments):
+                return subprocess.run(["sh", str(SOURCE / "deploy/container" / script), *arguments], env=env,
+                                      capture_output=True, text=True, timeout=60)
+
+            checked = run("agent-entry.sh", "--check_config")
+            self.assertEqual((checked.returncode, checked.stderr), (0, ""))
+            self.assertIn("name: 'n-7.example'", (here / "run/agent.yaml").read_text())
+            self.assertNotEqual(run("agent-alive.sh").returncode, 0)
+            env["NODE_NAME"] = "n/../7"
+            self.assertEqual(run("agent-entry.sh", "--check_config").returncode, 3)
+        for deb, script in (("agent", "agent-entry"), ("agent", "agent-alive")):
+            self.assertIn(f"deploy/container/{script}.sh", (SOURCE / f"deploy/container/Containerfile.{deb}").read_text())
+
     @unittest.skipUnless(shutil.which("promtool"), "needs Debian's package prometheus")
     def test_rules(self):
         rule = next(o for o in self.sets["helm, everything"] if o["kind"] == "PrometheusRule")
