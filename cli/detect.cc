@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 #include "google/protobuf/struct.pb.h"
 
+#include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/series_file.h"
 #include "cli/table.h"
