@@ -10,13 +10,12 @@
 namespace fleetmark::detect {
 namespace {
 
-constexpr std::array<double, 6> kCorrelations = {0, 0.2, 0.4, 0.6, 0.75, 0.9};
+constexpr std::array<double, 5> kCorrelations = {0, 0.2, 0.4, 0.55, 0.7};
 // Penalties, in log n. A cut adds two parameters, its place and a level; choosing the place among many
 // makes it dearer than that in the criterion (N. R. Zhang, D. O. Siegmund, "A modified Bayes information
 // criterion", 2007). The first search proposes generously, the criterion decides.
 constexpr double kSearchCut = 1.5, kSearchSlope = 1.0;
 constexpr double kCriterionCut = 2.5, kCriterionSlope = 1.5;
-constexpr double kMostCorrelation = 0.95;
 
 }  // namespace
 

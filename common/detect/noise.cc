@@ -8,7 +8,6 @@ namespace {
 
 constexpr size_t kReach = 3;  // neighbours on either side
 constexpr double kMad = 1.4826;
-constexpr double kMostCorrelation = 0.95;
 constexpr size_t kLongestBlock =
     100;  // whose means are looked at; longer ones vary as this one's theory says
 
