@@ -181,7 +181,8 @@ absl::Status Agent::OpenData() {
   p.MakeFactWatcher();
   p.MakeScheduler();
   FM_RETURN_IF_ERROR(p.MakeUploader());
-  p.counters = std::make_unique<AgentMetrics>(p.metrics, *p.spool, *p.uploader);
+  p.counters = std::make_unique<AgentMetrics>(p.metrics,
+                                              AgentMetrics::Parts{*p.spool, *p.uploader, *p.gate, *p.budget});
   return absl::OkStatus();
 }
 
@@ -193,6 +194,7 @@ absl::Status Agent::Serve() {
     FM_RETURN_IF_ERROR(p.http->Start(config_.http.host, config_.http.port).status());
   }
   FM_RETURN_IF_ERROR(p.ServeLocally());
+  FM_RETURN_IF_ERROR(p.ServeHealth());
   p.facts->Start();
   p.RecordLostRuns();
   p.uploader->Start();
@@ -221,6 +223,7 @@ absl::StatusOr<v1::RunProgress> Agent::RunOnce(const LocalRunRequest& request) {
 void Agent::Stop() {
   Parts& p = *parts_;
   if (std::exchange(p.stopped, true)) return;
+  if (p.health != nullptr) p.health->Stop();
   if (p.scheduler != nullptr) p.scheduler->Stop();
   p.local_requests.Stop();
   p.leases.Stop();

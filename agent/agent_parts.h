@@ -37,6 +37,7 @@
 #include "agent/upload/uploader.h"
 #include "common/base/clock.h"
 #include "common/http/http_server.h"
+#include "common/net/health_server.h"
 #include "common/obs/metrics.h"
 #include "common/run/cgroup.h"
 #include "common/run/plugin_run.h"
@@ -60,6 +61,7 @@ struct Agent::Parts {
   void MakeFactWatcher();
   void MakeScheduler();
   absl::Status ServeLocally();
+  absl::Status ServeHealth();
   absl::Status MakeUploader();
 
   // What the callbacks of the parts do; each is named for what happened.
@@ -135,6 +137,7 @@ struct Agent::Parts {
   std::unique_ptr<Uploader> uploader;
   std::unique_ptr<HttpServer> http;
   std::unique_ptr<HttpServer> local;
+  std::unique_ptr<HealthServer> health;
   bool stopped = false;
 
   Mutex mu;

@@ -79,6 +79,13 @@ struct NoteOptions {
 };
 CommandResult AddNote(const NoteOptions& options, Session& session);
 
+struct ImportOptions {
+  std::string format;           // openmetrics or csv
+  std::string file;             // "-": standard input
+  std::string node, benchmark;  // for samples that name none
+};
+CommandResult ImportFile(const ImportOptions& options, Session& session);
+
 struct RunOptions {
   std::string node, benchmark;
   std::string expires = "60s";  // not started by then: refused

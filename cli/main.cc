@@ -164,6 +164,26 @@ void AddOperations(CLI::App& app, Invocation& invocation) {
   command->add_option("--reason", cancel->reason, "Recorded with the run");
 }
 
+void AddImport(CLI::App& app, Invocation& invocation) {
+  CLI::App* import = app.add_subcommand("import", "Other tools' records into the collector");
+  import->require_subcommand(1);
+  for (const char* format : {"openmetrics", "csv"}) {
+    CLI::App* command = nullptr;
+    const bool csv = std::string(format) == "csv";
+    auto o = AddCommand<ImportOptions>(
+        *import, format,
+        csv ? "Rows with a header: time, node, benchmark, metric, value, unit, labels"
+            : "A file in the OpenMetrics format, with times",
+        invocation, ImportFile, command);
+    o->format = format;
+    command->add_option("file", o->file, "The file; - reads standard input")->required();
+    if (csv) continue;
+    command->add_option("--node", o->node, "The node of samples without a label node or instance");
+    command->add_option("--benchmark", o->benchmark,
+                        "The benchmark of samples without a label benchmark or job; default imported");
+  }
+}
+
 void AddDetect(CLI::App& app, Invocation& invocation) {
   auto o = std::make_shared<DetectOptions>();
   CLI::App* command =
@@ -236,6 +256,7 @@ void DescribeCommandLine(CLI::App& app, Invocation& invocation) {
   AddFindings(app, invocation);
   AddEvents(app, invocation);
   AddOperations(app, invocation);
+  AddImport(app, invocation);
   AddDetect(app, invocation);
   AddPlugin(app, invocation);
   CLI::App* version = app.add_subcommand("version", "This program's version");

@@ -32,7 +32,7 @@ std::variant<v1::Run, BenchmarkRunner::NotNow> BenchmarkRunner::Execute(
     parts_.budget.End(benchmark, job.reserved, absl::ZeroDuration());
     const absl::Duration least =
         job.spec.request_id.empty() ? options_.retry_after : options_.request_retry_after;
-    return NotNow{answer.reason, std::max(least, answer.retry_after)};
+    return NotNow{answer.reason, answer.by, std::max(least, answer.retry_after)};
   }
   std::string lease;  // empty: it needs none
   if (job.needs_lease) {
@@ -40,7 +40,8 @@ std::variant<v1::Run, BenchmarkRunner::NotNow> BenchmarkRunner::Execute(
         parts_.leases.Ask(benchmark, TimeLimit(job.spec), options_.lease_timeout);
     if (!grant.ok()) {
       parts_.budget.End(benchmark, job.reserved, absl::ZeroDuration());
-      return NotNow{Message(grant.status()), RetryAfter(grant.status()).value_or(options_.retry_after)};
+      return NotNow{Message(grant.status()), kLease,
+                    RetryAfter(grant.status()).value_or(options_.retry_after)};
     }
     lease = grant->request_id;
   }

@@ -52,8 +52,10 @@ class BenchmarkRunner {
   };
 
   // The run did not begin, and should be tried again.
+  static constexpr char kLease[] = "lease";
   struct NotNow {
-    std::string why;
+    std::string why;    // for people
+    std::string cause;  // for counting: a gate source's name, Gate::kCoolDown or kLease
     absl::Duration retry_after;
   };
 

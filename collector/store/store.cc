@@ -242,6 +242,8 @@ absl::StatusOr<std::vector<uint64_t>> Store::Select(absl::Span<const LabelMatche
 
 std::vector<std::string> Store::LabelNames() const { return impl_->catalog.LabelNames(); }
 
+std::vector<MetricOfBenchmark> Store::Metrics() const { return impl_->catalog.Metrics(); }
+
 std::vector<std::string> Store::LabelValues(const std::string& label) const {
   return impl_->catalog.LabelValues(label);
 }

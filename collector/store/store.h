@@ -12,6 +12,7 @@
 #define FLEETMARK_COLLECTOR_STORE_STORE_H_
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -67,6 +68,14 @@ struct LabelMatcher {
   std::string label;
   Op op = Op::kEqual;
   std::string value;
+};
+
+struct MetricOfBenchmark {
+  std::string benchmark;
+  std::string metric;
+  std::string unit;
+
+  friend auto operator<=>(const MetricOfBenchmark&, const MetricOfBenchmark&) = default;
 };
 
 struct LatestSample {
@@ -196,6 +205,7 @@ class Store {
   // Of all series, ascending.
   std::vector<std::string> LabelNames() const;
   std::vector<std::string> LabelValues(const std::string& label) const;
+  std::vector<MetricOfBenchmark> Metrics() const;
 
   // Each series' newest sample, from memory; series that are not known or have none are left out.
   std::vector<LatestSample> Latest(absl::Span<const uint64_t> series_ids) const;
