@@ -21,6 +21,10 @@ inline constexpr double kMostCorrelation = 0.7;
 
 double MedianOf(absl::Span<const double> values);  // not empty
 
+// Robust spread of values around zero: by their median or their ninth decile, whichever says more, so that
+// values that are mostly equal still show what the others do.
+double SpreadOf(absl::Span<const double> residuals);
+
 // Values further from the median of their seven neighbours than four robust standard deviations of such
 // distances are brought back to one: a spell of up to three wild values is no level.
 std::vector<double> ClipOutliers(absl::Span<const double> values);
