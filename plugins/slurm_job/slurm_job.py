@@ -11,13 +11,13 @@ import socket
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Mapping, NoReturn, Optional, Sequence
+from typing import Mapping, Optional, Sequence
 
 import fleetmark_output
 from fleetmark_output import OutputError, PatternReader, SpecError, Value
-from fleetmark_plugin import Plugin
+from fleetmark_plugin import BadParameter, Plugin
 from fleetmark_template import Template, TemplateError, load_parameters, load_template
-from fleetmark_waiting import Clock, Stopped, raise_stopped_on_signals, seconds_until
+from fleetmark_waiting import Clock, Stopped, run_plugin, seconds_until
 from job_watch import Ending, JobWatch, Patience, Verdict
 from slurm_client import (SlurmClient, SlurmMissing, SlurmUnreachable, Submission, SubmitRefused, home_of_user)
 
@@ -28,12 +28,6 @@ CANCEL_SECONDS = 1.5  # the agent kills two seconds after it has asked
 OWN_OPTIONS = ("array", "comment", "chdir", "error", "hold", "input", "job-name", "open-mode", "output", "parsable",
                "test-only", "wait", "wait-all-nodes", "wrap")
 SEVERAL_JOBS = re.compile(r"^#SBATCH\s+(-a\b|--array\b|hetjob\b|packjob\b)", re.M)
-
-
-class BadParameter(Exception):
-    def __init__(self, name: str, what: str):
-        super().__init__(what)
-        self.name = name
 
 
 @dataclass(frozen=True)
@@ -192,11 +186,12 @@ class JobRun:
         return None
 
     def _take_back(self) -> None:
+        seconds = CANCEL_SECONDS if isinstance(sys.exc_info()[1], Stopped) else None
         if self._job_id is not None:
-            if not self._client.cancel(self._job_id, CANCEL_SECONDS):
+            if not self._client.cancel(self._job_id, seconds):
                 print("job %s could not be cancelled; the next run does it" % self._job_id, file=sys.stderr)
         elif self._submitting and sys.exc_info()[0] is not None:
-            self._client.cancel_named(self._job.submission.name, CANCEL_SECONDS)
+            self._client.cancel_named(self._job.submission.name, seconds)
 
     def _report(self, verdict: Verdict) -> None:
         if verdict.record is not None and verdict.record.node_fault:
@@ -213,7 +208,7 @@ class JobRun:
             self._plugin.invalid(str(error))
             return
         host = verdict.record.only_node if verdict.record and self._job.label_host else None
-        write_values(self._plugin, values, {"host": host} if host else {})
+        fleetmark_output.write_values(self._plugin, values, {"host": host} if host else {})
 
     def _read_values(self) -> Sequence[Value]:
         self._await_output()
@@ -237,19 +232,9 @@ class JobRun:
         print("The job's output ends with:\n%s" % text[-4000:], file=sys.stderr)
 
 
-def write_values(plugin: Plugin, values: Sequence[Value], labels: Mapping[str, str]) -> None:
-    """Values of which one name and label set has several are repetitions."""
-    keys = [(v.name, tuple(sorted(v.labels.items()))) for v in values]
-    for value, key in zip(values, keys):
-        write = plugin.sample if value.repetition or keys.count(key) > 1 else plugin.metric
-        write(value.name, value.value, value.unit, {**labels, **value.labels}, value.better)
-
-
 def run(plugin: Plugin) -> None:
     try:
         job = read_job(plugin.request)
-    except BadParameter as error:
-        plugin.bad_parameter(error.name, str(error))
     except (SpecError, TemplateError) as error:
         plugin.bad_parameter("template" if isinstance(error, TemplateError) else "metrics", "is wrong: %s" % error)
     if shutil.which("sbatch", path=job.environment["PATH"]) is None:
@@ -264,16 +249,5 @@ def run(plugin: Plugin) -> None:
             job.output.unlink(missing_ok=True)
 
 
-def main() -> NoReturn:
-    raise_stopped_on_signals()
-    try:
-        plugin = Plugin()
-        run(plugin)
-        plugin.done()
-    except Stopped as stopped:
-        sys.exit(stopped.status)
-    sys.exit(0)
-
-
 if __name__ == "__main__":
-    main()
+    run_plugin(run)
