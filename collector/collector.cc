@@ -28,6 +28,7 @@
 #include "collector/query/store_series_source.h"
 #include "collector/remote/remote_writer.h"
 #include "collector/remote/write_receiver.h"
+#include "collector/store/backups.h"
 #include "collector/store/maintenance_loop.h"
 #include "collector/store/store.h"
 #include "common/base/clock.h"
@@ -113,6 +114,23 @@ void LogMaintenance(const absl::StatusOr<MaintenanceResult>& result) {
     LogWarn("the store is above max_bytes; samples and runs are kept for a shorter time", {});
 }
 
+absl::StatusOr<v1::BackupResponse> MakeBackup(Backups& backups) {
+  const absl::StatusOr<Backups::Made> made = backups.Make();
+  if (!made.ok()) {
+    LogError("no backup was made", {{"error", made.status()}});
+    return made.status();
+  }
+  LogInfo("backup made", {{"folder", made->folder}, {"bytes", made->bytes}});
+  v1::BackupResponse response;
+  response.set_folder(made->folder);
+  response.set_time_unix_ns(absl::ToUnixNanos(made->time));
+  response.set_files(made->files);
+  response.set_bytes(made->bytes);
+  response.set_linked(made->linked);
+  for (const std::string& name : made->removed) response.add_removed(name);
+  return response;
+}
+
 }  // namespace
 
 // In the order of construction; destroyed in reverse.
@@ -131,6 +149,7 @@ struct Collector::Parts {
   Metrics metrics;
   std::unique_ptr<Store> store;
   std::unique_ptr<MaintenanceLoop> maintenance;
+  std::unique_ptr<Backups> backups;
   IngestMetrics ingest_metrics{metrics};
   Sessions sessions{Sessions::Options{}, RealClock()};
   std::unique_ptr<LeaseTable> leases;
@@ -172,6 +191,10 @@ absl::Status Collector::Parts::MakeStore(const CollectorConfig& config) {
                        config.keep_silent_series,
                        static_cast<uint64_t>(config.max_store_bytes)};
   FM_ASSIGN_OR_RETURN(store, Store::Open(options));
+  backups = std::make_unique<Backups>(Backups::Options{config.backup_dir, config.data_dir,
+                                                       static_cast<size_t>(config.backups_kept),
+                                                       options.reserve_bytes},
+                                      *store, RealClock());
   maintenance = std::make_unique<MaintenanceLoop>(*store, RealClock(), kMaintenanceInterval, LogMaintenance);
   return absl::OkStatus();
 }
@@ -240,6 +263,7 @@ void Collector::Parts::MakeQuery() {
   live.unfollow = [this](const std::string& request_id) { sessions.Unfollow(request_id); };
   live.cancel_run = [this](const v1::CancelRunRequest& request) { return sessions.CancelRun(request); };
   live.import_runs = [this](const v1::ImportRunsRequest& request) { return import->Import(request); };
+  live.backup = [this] { return MakeBackup(*backups); };
   query = std::make_unique<QueryApi>(std::move(options));
   query_service = std::make_unique<QueryService>(QueryService::Options{.api = query.get()});
 }
@@ -311,6 +335,7 @@ void Collector::Reload(const CollectorConfig& config) { parts_->plans->Replace(c
 void Collector::Stop() {
   Parts& p = *parts_;
   if (std::exchange(p.stopped, true)) return;
+  if (p.backups != nullptr) p.backups->Stop();
   if (p.ingest != nullptr) p.ingest->Stop();
   if (p.grpc != nullptr) {
     p.grpc->Shutdown(absl::ToChronoTime(RealClock().Now()) + kGrpcDrain);

@@ -66,6 +66,8 @@ struct CollectorConfig {
   int64_t write_buffer_bytes = 0;
   int64_t reserve_bytes = 0;
   uint64_t max_series = 0;
+  std::string backup_dir;    // empty: no backups are made
+  int64_t backups_kept = 0;  // at least 1
   // Infinite: for ever.
   absl::Duration keep_samples;
   absl::Duration keep_hourly;

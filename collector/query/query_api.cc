@@ -294,6 +294,11 @@ absl::StatusOr<v1::ImportRunsResponse> QueryApi::ImportRuns(const v1::ImportRuns
   return options_.callbacks.import_runs(request);
 }
 
+absl::StatusOr<v1::BackupResponse> QueryApi::Backup(const v1::BackupRequest&) const {
+  if (!options_.callbacks.backup) return absl::UnavailableError("this collector makes no backups");
+  return options_.callbacks.backup();
+}
+
 absl::Status QueryApi::Ready() const { return options_.store->Health(); }
 
 }  // namespace fleetmark::collector

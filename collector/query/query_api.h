@@ -49,6 +49,7 @@ struct QueryCallbacks {
   std::function<void(const std::string& request_id)> unfollow;  // the run goes on
   std::function<absl::Status(const v1::CancelRunRequest&)> cancel_run;
   std::function<absl::StatusOr<v1::ImportRunsResponse>(const v1::ImportRunsRequest&)> import_runs;
+  std::function<absl::StatusOr<v1::BackupResponse>()> backup;  // blocks until it is made
 };
 
 class QueryApi {
@@ -75,6 +76,8 @@ class QueryApi {
   absl::StatusOr<v1::AddEventResponse> AddEvent(const v1::AddEventRequest& request) const;
 
   absl::StatusOr<v1::ImportRunsResponse> ImportRuns(const v1::ImportRunsRequest& request) const;
+
+  absl::StatusOr<v1::BackupResponse> Backup(const v1::BackupRequest& request) const;
 
   // See QueryCallbacks. After an error the follower is not called.
   absl::StatusOr<std::string> RunNow(const v1::RunNowRequest& request, RunFollower follower) const;

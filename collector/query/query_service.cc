@@ -168,6 +168,10 @@ class QueryService::Impl final : public v1::FleetService::CallbackService {
                                        v1::ImportRunsResponse* response) override {
     return Answer(context, request, response, &QueryApi::ImportRuns);
   }
+  grpc::ServerUnaryReactor* Backup(grpc::CallbackServerContext* context, const v1::BackupRequest* request,
+                                   v1::BackupResponse* response) override {
+    return Answer(context, request, response, &QueryApi::Backup);
+  }
   grpc::ServerUnaryReactor* CancelRun(grpc::CallbackServerContext* context,
                                       const v1::CancelRunRequest* request,
                                       v1::CancelRunResponse* response) override {

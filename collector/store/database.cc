@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/db.h"
+#include "rocksdb/env.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/sst_file_reader.h"
 #include "rocksdb/table.h"
@@ -161,6 +162,14 @@ absl::Status CheckFamilies(const std::string& folder) {
   return absl::OkStatus();
 }
 
+absl::Status CheckNotBeingReplaced(const std::string& folder) {
+  std::error_code error;
+  if (!std::filesystem::exists(absl::StrCat(folder, "/", Database::kRestoreMark), error))
+    return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("a restore of store ", folder, " was interrupted; run it again"));
+}
+
 absl::Status OpenError(const rocksdb::Status& status, const std::string& folder) {
   const std::string text = status.ToString();
   if (status.IsIOError() && absl::StrContains(text, "/LOCK:")) {
@@ -268,6 +277,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const Options& options)
   if (!options.read_only) {
     FM_RETURN_IF_ERROR(Annotate(MakeFolders(options.folder, 0750), "making the store's folder"));
   }
+  FM_RETURN_IF_ERROR(CheckNotBeingReplaced(options.folder));
   FM_RETURN_IF_ERROR(CheckFamilies(options.folder));
   auto impl = std::make_unique<Impl>();
   impl->options = options;
@@ -308,6 +318,18 @@ std::vector<Database::FileFault> Database::VerifyFiles(const std::string& folder
     if (!fault.status.ok()) faults.push_back(std::move(fault));
   }
   return faults;
+}
+
+absl::Status Database::CheckUnused(const std::string& folder) {
+  const std::string path = folder + "/LOCK";
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return absl::OkStatus();
+  rocksdb::Env* const env = rocksdb::Env::Default();
+  rocksdb::FileLock* lock = nullptr;
+  if (!env->LockFile(path, &lock).ok()) {
+    return absl::FailedPreconditionError(absl::StrCat("store ", folder, " is open in another process"));
+  }
+  return FromRocks(env->UnlockFile(lock));
 }
 
 absl::Status Database::Rebuild(const Options& options) {

@@ -122,6 +122,12 @@ class Database {
   // while a process has it open.
   static absl::Status Rebuild(const Options& options);
 
+  // While this file is in the folder, its store is being replaced, and is not opened.
+  static constexpr char kRestoreMark[] = "RESTORE_UNDER_WAY";
+
+  // FailedPrecondition while a process has the folder's store open; OK also where there is none.
+  static absl::Status CheckUnused(const std::string& folder);
+
   static absl::StatusOr<std::unique_ptr<Database>> Open(const Options& options);
   ~Database();
 
