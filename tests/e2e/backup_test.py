@@ -61,7 +61,7 @@ class BackupTest(EndToEndTest):
         collector = self.collector_with_backups()
         load = Load(collector, per_second=3000)
         self.addCleanup(load.kill)
-        wait_for("something stored", lambda: collector.get("status")["samples"] > 20_000)
+        wait_for("something stored", lambda: int(collector.get("status")["samples"]) > 20_000)
         load.finish()
         folder = self.backup(collector)
         collector.process.stop()

@@ -224,6 +224,7 @@ class Load:
     def kill(self):
         self.popen.kill()
         self.popen.communicate()
+        self.errors.close()
 
     def verify(self, totals=None, oldest_ns=None):
         """Everything acknowledged is there once, bit for bit; how many samples."""
