@@ -166,8 +166,8 @@ void AddOperations(CLI::App& app, Invocation& invocation) {
 void AddBackup(CLI::App& app, Invocation& invocation) {
   CLI::App* command = nullptr;
   AddCommand<BackupOptions>(app, "backup",
-                            "Copy the collector's store to the folder that its configuration names", invocation,
-                            MakeBackup, command);
+                            "Copy the collector's store to the folder that its configuration names",
+                            invocation, MakeBackup, command);
 }
 
 void AddImport(CLI::App& app, Invocation& invocation) {

@@ -191,10 +191,10 @@ absl::Status Collector::Parts::MakeStore(const CollectorConfig& config) {
                        config.keep_silent_series,
                        static_cast<uint64_t>(config.max_store_bytes)};
   FM_ASSIGN_OR_RETURN(store, Store::Open(options));
-  backups = std::make_unique<Backups>(Backups::Options{config.backup_dir, config.data_dir,
-                                                       static_cast<size_t>(config.backups_kept),
-                                                       options.reserve_bytes},
-                                      *store, RealClock());
+  backups = std::make_unique<Backups>(
+      Backups::Options{config.backup_dir, config.data_dir, static_cast<size_t>(config.backups_kept),
+                       options.reserve_bytes},
+      *store, RealClock());
   maintenance = std::make_unique<MaintenanceLoop>(*store, RealClock(), kMaintenanceInterval, LogMaintenance);
   return absl::OkStatus();
 }
@@ -349,6 +349,9 @@ void Collector::Stop() {
   if (p.http != nullptr) p.http->Stop();
 }
 
-bool Collector::Healthy() const { return parts_->store != nullptr && !parts_->stopped; }
+bool Collector::Healthy() const {
+  // After a failed write the store refuses all others until it is opened again.
+  return parts_->store != nullptr && !parts_->stopped && !absl::IsUnavailable(parts_->store->Health());
+}
 
 }  // namespace fleetmark::collector

@@ -29,9 +29,9 @@ namespace fleetmark::collector {
 class Backups {
  public:
   struct Options {
-    std::string folder;        // empty: none are made
-    std::string store_folder;  // where the store lies
-    size_t kept = 7;           // at least 1; older ones are removed once a new one is complete
+    std::string folder;                  // empty: none are made
+    std::string store_folder;            // where the store lies
+    size_t kept = 7;                     // at least 1; older ones are removed once a new one is complete
     uint64_t reserve_bytes = 256 << 20;  // must remain free where the backups lie
   };
 

@@ -55,6 +55,7 @@ absl::Status FromRocks(const rocksdb::Status& status) {
 
 rocksdb::DBOptions DbOptions(const Database::Options& options, const std::shared_ptr<rocksdb::Cache>& cache) {
   rocksdb::DBOptions db;
+  if (options.env != nullptr) db.env = options.env;
   db.create_if_missing = true;
   db.create_missing_column_families = true;
   db.paranoid_checks = true;

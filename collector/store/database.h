@@ -21,6 +21,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+namespace rocksdb {
+class Env;
+}
+
 namespace fleetmark::collector {
 
 enum class Family {
@@ -105,8 +109,9 @@ class Database {
     uint64_t cache_bytes = 64 << 20;
     uint64_t write_buffer_bytes = 32 << 20;
     uint64_t reserve_bytes = 256 << 20;
-    bool read_only =
-        false;  // nothing is written, not even a lock: for checks of a store that no process has open
+    // Nothing is written, not even a lock: for checks of a store that no process has open.
+    bool read_only = false;
+    rocksdb::Env* env = nullptr;  // tests put a faulty disk there; null: the machine's
   };
 
   // Reads every table file of the folder, whether the store can be opened or not.

@@ -20,9 +20,9 @@ struct CopiedFolder {
   uint64_t bytes = 0;   // of all
 };
 
-// A new folder `to` with the files of `from`, synced; folders in it are left out. Table files, which are never
-// changed, are linked where the file system can; all others are copied. After an error nothing of `to` is left.
-// `go_on` is asked once a MiB; Cancelled once it says no.
+// A new folder `to` with the files of `from`, synced; folders in it are left out. Table files, which are
+// never changed, are linked where the file system can; all others are copied. After an error nothing of `to`
+// is left. `go_on` is asked once a MiB; Cancelled once it says no.
 absl::StatusOr<CopiedFolder> CopyStoreFolder(const std::string& from, const std::string& to,
                                              absl::FunctionRef<bool()> go_on);
 

@@ -70,11 +70,13 @@ class Restore {
     if (!report.checked.whole()) {
       *problems = std::move(report.checked);
       return absl::DataLossError(
-          absl::StrCat(options_.backup, " is damaged, so nothing was changed; take another backup, or repair "
-                                        "a copy of it"));
+          absl::StrCat(options_.backup,
+                       " is damaged, so nothing was changed; take another backup, or repair "
+                       "a copy of it"));
     }
     FM_RETURN_IF_ERROR(RemoveTree(copy_));
-    FM_ASSIGN_OR_RETURN(const CopiedFolder copied, CopyStoreFolder(options_.backup, copy_, [] { return true; }));
+    FM_ASSIGN_OR_RETURN(const CopiedFolder copied,
+                        CopyStoreFolder(options_.backup, copy_, [] { return true; }));
     report.files = copied.files;
     report.bytes = copied.bytes;
     FM_RETURN_IF_ERROR(ReplaceFile(mark_, absl::StrCat("restoring ", options_.backup, "\n"), 0640));
@@ -90,8 +92,8 @@ class Restore {
       return absl::NotFoundError(absl::StrCat(options_.backup, " is not a backup: it has no file CURRENT"));
     }
     if (Inside(options_.backup, options_.folder) || Inside(options_.folder, options_.backup)) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("the backup ", options_.backup, " must not lie in the store's folder, nor that in it"));
+      return absl::FailedPreconditionError(absl::StrCat(
+          "the backup ", options_.backup, " must not lie in the store's folder, nor that in it"));
     }
     FM_RETURN_IF_ERROR(MakeFolders(options_.folder, 0750));
     FM_RETURN_IF_ERROR(Database::CheckUnused(options_.folder));

@@ -5,9 +5,9 @@
 //
 // Thread-safety: none; for one process that has the folder for itself. Blocks for as long as reading and
 // copying the backup takes.
-// Errors: FailedPrecondition (the store's folder is not empty and is not to be moved aside, or a process has it
-// open, or the backup's format is another), NotFound (there is no backup), DataLoss (the backup is damaged;
-// nothing was changed), ResourceExhausted, Unavailable.
+// Errors: FailedPrecondition (the store's folder is not empty and is not to be moved aside, or a process has
+// it open, or the backup's format is another), NotFound (there is no backup), DataLoss (the backup is
+// damaged; nothing was changed), ResourceExhausted, Unavailable.
 #ifndef FLEETMARK_COLLECTOR_STORE_RESTORE_H_
 #define FLEETMARK_COLLECTOR_STORE_RESTORE_H_
 
@@ -23,7 +23,8 @@ namespace fleetmark::collector {
 struct RestoreOptions {
   std::string backup;  // the folder of one backup
   std::string folder;  // the store's
-  // What is in the store's folder is moved to `before_restore_TIME` in it instead of being a reason to refuse.
+  // What is in the store's folder is moved to `before_restore_TIME` in it instead of being a reason to
+  // refuse.
   bool move_aside = false;
   std::string time_name;  // TIME
 };

@@ -103,6 +103,7 @@ absl::StatusOr<std::unique_ptr<Store>> Store::Open(const Options& options) {
   database.cache_bytes = options.cache_bytes;
   database.write_buffer_bytes = options.write_buffer_bytes;
   database.reserve_bytes = options.reserve_bytes;
+  database.env = options.env;
   FM_ASSIGN_OR_RETURN(impl->db, Database::Open(database));
   FM_ASSIGN_OR_RETURN(const std::optional<std::string> value, impl->db->Get(Family::kMeta, kCountersKey));
   if (value.has_value()) {

@@ -30,6 +30,10 @@
 #include "fleetmark/v1/fleet.pb.h"
 #include "fleetmark/v1/types.pb.h"
 
+namespace rocksdb {
+class Env;
+}
+
 namespace fleetmark::collector {
 
 // Records of one sender, ascending in sequence, already validated.
@@ -143,6 +147,7 @@ class Store {
     // Commits are refused with ResourceExhausted while less than this is free on the file system, so that
     // the write-ahead log never meets a full disk (Debian's RocksDB aborts there).
     uint64_t reserve_bytes = 256 << 20;
+    rocksdb::Env* env = nullptr;  // tests put a faulty disk there; null: the machine's
   };
 
   static absl::StatusOr<std::unique_ptr<Store>> Open(const Options& options);

@@ -3,8 +3,8 @@
 //
 //   ingest_load send   --port N --nodes K --t0_ns T --step_ns S [--per_second R] [--metrics M]
 //     Sends until its standard input ends, reconnecting when the collector goes away; then waits for what is
-//     under way. Prints one line, {"acked":[…],"sent":[…],"reconnects":n}, a number for each node. A watermark
-//     below what was acknowledged ends it with exit status 1.
+//     under way. Prints one line, {"acked":[…],"sent":[…],"reconnects":n}, a number for each node. A
+//     watermark below what was acknowledged ends it with exit status 1.
 //   ingest_load verify --port N … --acked A,B,… --sent A,B,… [--oldest_ns T]
 //     Every run up to `acked` whose time is at least oldest_ns is there, once, each value bit for bit; none
 //     is there beyond `sent`. Prints {"samples":n}; a fault is a line on standard error and exit status 1.
@@ -62,7 +62,8 @@ uint64_t Mixed(uint64_t x) {
 
 // A pure function of its place. All shapes that the codecs tell apart, any finite bits among them.
 double ValueOf(int node, int metric, uint64_t sequence) {
-  const uint64_t hash = Mixed(Mixed(static_cast<uint64_t>(node) * 64 + static_cast<uint64_t>(metric)) + sequence);
+  const uint64_t hash =
+      Mixed(Mixed(static_cast<uint64_t>(node) * 64 + static_cast<uint64_t>(metric)) + sequence);
   const auto small = static_cast<double>(hash % 100'000);
   switch (metric % 5) {
     case 0:
@@ -161,8 +162,10 @@ class Sender {
     v1::CollectorMessage answer;
     if (!stream->Write(message) || !stream->Read(&answer) || !answer.has_welcome()) return false;
     const uint64_t stored = answer.welcome().acked_sequence();
-    if (stored < acked_) Die(absl::StrCat(NodeName(o_, node_), ": ", acked_, " were acknowledged, and ", stored, " are stored"));
-    if (stored > sent_) Die(absl::StrCat(NodeName(o_, node_), ": ", stored, " are stored, and ", sent_, " were sent"));
+    if (stored < acked_)
+      Die(absl::StrCat(NodeName(o_, node_), ": ", acked_, " were acknowledged, and ", stored, " are stored"));
+    if (stored > sent_)
+      Die(absl::StrCat(NodeName(o_, node_), ": ", stored, " are stored, and ", sent_, " were sent"));
     acked_ = next_ = stored;
     return true;
   }
@@ -257,7 +260,8 @@ class Verifier {
     list.mutable_selector()->set_metric(absl::StrCat("m", metric));
     v1::ListSeriesResponse series;
     Call(&v1::FleetService::Stub::ListSeries, list, &series);
-    if (series.series_size() != 1) Die(absl::StrCat(what, ": there are ", series.series_size(), " such series"));
+    if (series.series_size() != 1)
+      Die(absl::StrCat(what, ": there are ", series.series_size(), " such series"));
     uint64_t last = 0;  // sequence
     v1::ReadSamplesRequest read;
     read.set_series_id(series.series(0).series_id());
@@ -269,7 +273,8 @@ class Verifier {
         const int64_t since = sample.time_unix_ns() - o_.t0_ns;
         const auto sequence = static_cast<uint64_t>(since / o_.step_ns);
         if (since % o_.step_ns != 0 || sequence <= last) {
-          Die(absl::StrCat(what, ": a sample at ", sample.time_unix_ns(), " that was not sent, or came twice"));
+          Die(absl::StrCat(what, ": a sample at ", sample.time_unix_ns(),
+                           " that was not sent, or came twice"));
         }
         for (uint64_t gone = last + 1; gone < sequence; ++gone) Missing(what, gone, n);
         if (sequence > o_.sent[n]) Die(absl::StrCat(what, ": ", sequence, " was never sent"));
@@ -335,7 +340,8 @@ int Main(int argc, char** argv) {
   const Options options = Read(argc, argv);
   if (mode == "send") return SendAll(options);
   const auto nodes = static_cast<size_t>(options.nodes);
-  if (mode == "verify" && options.acked.size() == nodes && options.sent.size() == nodes) return Verifier(options).Run();
+  if (mode == "verify" && options.acked.size() == nodes && options.sent.size() == nodes)
+    return Verifier(options).Run();
   fprintf(stderr, "usage: ingest_load send|verify --port N …\n");
   return 2;
 }

@@ -39,6 +39,9 @@ class StoreDiskFullTest(EndToEndTest):
         except urllib.error.HTTPError as e:
             return e.code
 
+    def runs_of(self, agent, collector):
+        return [r["run"]["run_id"] for r in collector.all("runs", "runs", f"&node={agent.name}")]
+
     def fill(self, but_bytes):
         with open(self.disk / "ballast", "wb") as ballast:
             fs = os.statvfs(self.disk)
@@ -51,7 +54,7 @@ class StoreDiskFullTest(EndToEndTest):
         agent = self.agent("node-0", [f"127.0.0.1:{collector.grpc_port}"], TICKS).start()
         load = Load(collector, nodes=2, per_second=1000)
         self.addCleanup(load.kill)
-        wait_for("runs of the agent", lambda: len(collector.all("runs", "runs", "&node=node-0")) >= 2)
+        wait_for("runs of the agent", lambda: len(self.runs_of(agent, collector)) >= 2)
         self.fill(but_bytes=40 * MIB)
         wait_for("the collector refuses", lambda: self.ready_status(collector) == 503)
         full = len(agent.completed_runs())
@@ -59,16 +62,18 @@ class StoreDiskFullTest(EndToEndTest):
         self.assertTrue(any("remain free" in p for p in problems), problems)
         self.assertIn("a backup needs 48 MiB free", cli(collector, "backup", check=False).stderr)
         wait_for("the agent measures on", lambda: len(agent.completed_runs()) >= full + 5, seconds=60)
-        stored = set(self.stored_runs(collector))
-        self.assertGreater(len(set(agent.completed_runs()) - stored), 3, "was not full in between")
+        self.assertGreater(len(set(agent.completed_runs()) - set(self.runs_of(agent, collector))), 3,
+                           "was not full in between")
         self.assertIsNone(collector.process.popen.poll(), "the collector ended")
         load.check()
         (self.disk / "ballast").unlink()
         wait_for("ready again", lambda: self.ready_status(collector) == 200)
-        self.assert_exactly_once(collector, [agent])
         totals = load.finish()
         samples = load.verify()
         agent.process.stop()
+        runs = self.runs_of(agent, collector)
+        self.assertEqual(set(agent.completed_runs()) - set(runs), set())
+        self.assertEqual(len(runs), len(set(runs)))
         self.assertEqual(collector.process.stop(), 0)
         status, output = collector.command("check")
         self.assertEqual(status, 0, output)

@@ -1,5 +1,5 @@
-// A backup made while the store is written to is a whole store with everything acknowledged before; it is taken
-// back only where nothing is overwritten, and an interrupted restore is finished by running it again.
+// A backup made while the store is written to is a whole store with everything acknowledged before; it is
+// taken back only where nothing is overwritten, and an interrupted restore is finished by running it again.
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/statvfs.h>
@@ -41,9 +41,7 @@ constexpr int64_t kForEver = std::numeric_limits<int64_t>::max();
 
 class BackupTest : public ::testing::Test {
  protected:
-  BackupTest() : data_(folder_.path() + "/data"), target_(folder_.path() + "/backups") {
-    OpenStore();
-  }
+  BackupTest() : data_(folder_.path() + "/data"), target_(folder_.path() + "/backups") { OpenStore(); }
 
   void OpenStore() {
     Store::Options options;
@@ -64,8 +62,9 @@ class BackupTest : public ::testing::Test {
     SenderRecords batch{"n1", kEpoch, {}};
     for (uint64_t i = 0; i < count; ++i) {
       const uint64_t sequence = ++committed_;
-      batch.records.push_back(RunRecord(sequence, MakeRun(kStartNs + static_cast<int64_t>(sequence) * 1'000'000,
-                                                          static_cast<double>(sequence), 3)));
+      batch.records.push_back(RunRecord(
+          sequence,
+          MakeRun(kStartNs + static_cast<int64_t>(sequence) * 1'000'000, static_cast<double>(sequence), 3)));
     }
     ASSERT_TRUE(store_->Commit({batch}).ok());
   }
