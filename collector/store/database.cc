@@ -22,6 +22,7 @@
 #include "rocksdb/write_batch.h"
 #include "rocksdb/write_buffer_manager.h"
 
+#include "collector/store/log_tail.h"
 #include "collector/store/values.h"
 #include "common/base/file.h"
 #include "common/base/mutex.h"
@@ -171,16 +172,17 @@ absl::Status CheckNotBeingReplaced(const std::string& folder) {
       absl::StrCat("a restore of store ", folder, " was interrupted; run it again"));
 }
 
+absl::Status Damaged(const absl::Status& status, const std::string& folder) {
+  return absl::DataLossError(absl::StrCat("store ", folder, " is damaged and was left as it is: ", Message(status),
+                                          " (docs/storage-format.md, \"Recovery\", says what can be done)"));
+}
+
 absl::Status OpenError(const rocksdb::Status& status, const std::string& folder) {
   const std::string text = status.ToString();
   if (status.IsIOError() && absl::StrContains(text, "/LOCK:")) {
     return absl::FailedPreconditionError(absl::StrCat("store ", folder, " is open in another process"));
   }
-  if (status.IsCorruption()) {
-    return absl::DataLossError(
-        absl::StrCat("store ", folder, " is damaged and was left as it is: ", text,
-                     " (docs/storage-format.md, \"Recovery\", says what can be done)"));
-  }
+  if (status.IsCorruption()) return Damaged(FromRocks(status), folder);
   return Annotate(FromRocks(status), absl::StrCat("opening store ", folder));
 }
 
@@ -280,6 +282,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const Options& options)
   }
   FM_RETURN_IF_ERROR(CheckNotBeingReplaced(options.folder));
   FM_RETURN_IF_ERROR(CheckFamilies(options.folder));
+  if (const absl::Status logs = CheckLogTails(options.folder); !logs.ok()) return Damaged(logs, options.folder);
   auto impl = std::make_unique<Impl>();
   impl->options = options;
   if (!options.read_only) FM_RETURN_IF_ERROR(impl->CheckSpace(0));  // opening writes too
