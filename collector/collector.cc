@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -140,6 +141,7 @@ struct Collector::Parts {
   absl::Status MakeDetection(const CollectorConfig& config);
   absl::Status MakeRemoteWrite(const CollectorConfig& config);
   void MakeIngest(const CollectorConfig& config);
+  void LogNodesOverLimit(const CommitResult& result);
   void MakeQuery();
   void MakePrometheus(const CollectorConfig& config);
   absl::Status ServeHttp(const CollectorConfig& config);
@@ -156,6 +158,7 @@ struct Collector::Parts {
   std::unique_ptr<PlanBook> plans;
   std::unique_ptr<DetectionLoop> detection;
   std::unique_ptr<RemoteWriter> remote_write;
+  std::set<std::string> nodes_over_limit;  // that were logged; the committer's
   std::unique_ptr<Committer> committer;
   std::unique_ptr<RunImport> import;
   std::unique_ptr<IngestService> ingest;
@@ -180,6 +183,7 @@ absl::Status Collector::Parts::MakeStore(const CollectorConfig& config) {
   Store::Options options;
   options.folder = config.data_dir;
   options.max_series = config.max_series;
+  options.max_series_per_node = config.max_series_per_node;
   options.cache_bytes = static_cast<uint64_t>(config.cache_bytes);
   options.write_buffer_bytes = static_cast<uint64_t>(config.write_buffer_bytes);
   options.reserve_bytes = static_cast<uint64_t>(config.reserve_bytes);
@@ -217,6 +221,15 @@ absl::Status Collector::Parts::MakeRemoteWrite(const CollectorConfig& config) {
   return Annotate(remote_write->Start(), "remote_write");
 }
 
+// Once for each node, in the committer's thread.
+void Collector::Parts::LogNodesOverLimit(const CommitResult& result) {
+  for (const std::string& node : result.nodes_over_series_limit) {
+    if (!nodes_over_limit.insert(node).second) continue;
+    LogWarn("a node has as many series as it may (store.max_series_per_node); samples of others are not stored",
+            {{"node", node}});
+  }
+}
+
 void Collector::Parts::MakeIngest(const CollectorConfig& config) {
   leases = std::make_unique<LeaseTable>(ToLeaseOptions(config), metrics, RealClock());
   plans = std::make_unique<PlanBook>(config.suites);
@@ -227,10 +240,14 @@ void Collector::Parts::MakeIngest(const CollectorConfig& config) {
         if (result.ok() && remote_write != nullptr) remote_write->Offer(batch);
         return result;
       },
-      [this](const CommitResult&) { detection->Notify(); }, RealClock(), ingest_metrics);
+      [this](const CommitResult& result) {
+        LogNodesOverLimit(result);
+        detection->Notify();
+      }, RealClock(), ingest_metrics);
   import = std::make_unique<RunImport>(*store, *committer, RealClock());
   IngestService::Options options;
   options.collector_version = FM_VERSION;
+  options.max_records_per_second = config.max_records_per_second;
   ingest = std::make_unique<IngestService>(std::move(options), *store, *committer, sessions, *leases, *plans,
                                            ingest_metrics, RealClock());
 }

@@ -157,6 +157,7 @@ void ReadStore(YamlValue store, const std::string& folder, CollectorConfig& conf
   config.write_buffer_bytes = store.Key("write_buffer_bytes").Bytes(32 << 20, 1 << 20);
   config.reserve_bytes = store.Key("reserve_bytes").Bytes(256 << 20, 0);
   config.max_series = static_cast<uint64_t>(store.Key("max_series").Int(5'000'000, 1));
+  config.max_series_per_node = static_cast<uint64_t>(store.Key("max_series_per_node").Int(50'000, 1));
   ReadBackups(store, folder, config);
   ReadRetention(store.Key("keep"), config);
   store.NoOtherKeys();
@@ -228,6 +229,11 @@ absl::StatusOr<CollectorConfig> ParseCollectorConfig(std::string_view text, cons
   config.web_dir = ReadPath(root.Key("web_dir"), "", folder);
   config.log = ReadLogSection(root.Key("log"));
   ReadStore(root.Key("store"), folder, config);
+  YamlValue ingest = root.Key("ingest");
+  YamlValue rate = ingest.Key("max_records_per_second");
+  config.max_records_per_second = rate.Double(1000);
+  if (!(config.max_records_per_second >= 0)) rate.Fault("must not be below 0");
+  ingest.NoOtherKeys();
   for (YamlValue& item : root.Key("references").Items()) config.references.push_back(ReadReference(item));
   config.limits = ReadLimits(root.Key("limits"));
   absl::Status suites;
