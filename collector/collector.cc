@@ -16,6 +16,7 @@
 #include "collector/detect/change_detector.h"
 #include "collector/detect/detection_loop.h"
 #include "collector/detect/reference_rules.h"
+#include "collector/fleet/fleet_detection.h"
 #include "collector/ingest/committer.h"
 #include "collector/ingest/ingest_metrics.h"
 #include "collector/ingest/ingest_service.h"
@@ -39,8 +40,11 @@
 #include "common/model/limits.h"
 #include "common/model/series.h"
 #include "common/net/credentials.h"
+#include "common/net/health_service.h"
 #include "common/obs/log.h"
 #include "common/obs/metrics.h"
+#include "fleetmark/v1/agent.grpc.pb.h"
+#include "fleetmark/v1/fleet.grpc.pb.h"
 
 namespace fleetmark::collector {
 namespace {
@@ -60,6 +64,14 @@ absl::StatusOr<ReferenceRules> MakeRules(const std::vector<ReferenceConfig>& con
   std::vector<ReferenceRule> rules;
   for (const ReferenceConfig& config : configs) rules.push_back(ToRule(config));
   return ReferenceRules::Create(std::move(rules));
+}
+
+HealthService::States HealthStates(const Store& store) {
+  const auto takes_writes = [&store] { return store.Health().ok(); };
+  // A store that takes no writes is still read from.
+  return {{"", takes_writes},
+          {v1::AgentService::service_full_name(), takes_writes},
+          {v1::FleetService::service_full_name(), [] { return true; }}};
 }
 
 LeaseTable::Options ToLeaseOptions(const CollectorConfig& config) {
@@ -140,6 +152,7 @@ struct Collector::Parts {
   absl::Status MakeStore(const CollectorConfig& config);
   absl::Status MakeDetection(const CollectorConfig& config);
   absl::Status MakeRemoteWrite(const CollectorConfig& config);
+  void MakeFleetDetection(const CollectorConfig& config);
   void MakeIngest(const CollectorConfig& config);
   void LogNodesOverLimit(const CommitResult& result);
   void MakeQuery();
@@ -159,6 +172,7 @@ struct Collector::Parts {
   std::unique_ptr<DetectionLoop> detection;
   std::unique_ptr<RemoteWriter> remote_write;
   std::set<std::string> nodes_over_limit;  // that were logged; the committer's
+  std::unique_ptr<FleetDetection> fleet_detection;
   std::unique_ptr<Committer> committer;
   std::unique_ptr<RunImport> import;
   std::unique_ptr<IngestService> ingest;
@@ -169,6 +183,7 @@ struct Collector::Parts {
   std::unique_ptr<PrometheusRoutes> prometheus;
   std::unique_ptr<HttpRoutes> routes;
   std::unique_ptr<HttpServer> http;
+  std::unique_ptr<HealthService> health_service;
   std::unique_ptr<grpc::Server> grpc;
   bool stopped = false;
 };
@@ -225,9 +240,26 @@ absl::Status Collector::Parts::MakeRemoteWrite(const CollectorConfig& config) {
 void Collector::Parts::LogNodesOverLimit(const CommitResult& result) {
   for (const std::string& node : result.nodes_over_series_limit) {
     if (!nodes_over_limit.insert(node).second) continue;
-    LogWarn("a node has as many series as it may (store.max_series_per_node); samples of others are not stored",
-            {{"node", node}});
+    LogWarn(
+        "a node has as many series as it may (store.max_series_per_node); samples of others are not stored",
+        {{"node", node}});
   }
+}
+
+void Collector::Parts::MakeFleetDetection(const CollectorConfig& config) {
+  FleetDetection::Options options;
+  options.store = store.get();
+  options.clock = &RealClock();
+  options.metrics = &metrics;
+  options.false_alarms_per_week = config.false_alarms_per_week;
+  options.fill_live = [this](v1::Node* node) { sessions.FillLive(node); };
+  options.run_now = [this](const v1::RunNowRequest& request) {
+    // The run comes back as a record like any other; nobody follows it.
+    return sessions
+        .RunNow(request, v1::TRIGGER_CONFIRM, {[](const v1::RunProgress&) {}, [](const absl::Status&) {}})
+        .status();
+  };
+  fleet_detection = std::make_unique<FleetDetection>(std::move(options));
 }
 
 void Collector::Parts::MakeIngest(const CollectorConfig& config) {
@@ -243,7 +275,8 @@ void Collector::Parts::MakeIngest(const CollectorConfig& config) {
       [this](const CommitResult& result) {
         LogNodesOverLimit(result);
         detection->Notify();
-      }, RealClock(), ingest_metrics);
+      },
+      RealClock(), ingest_metrics);
   import = std::make_unique<RunImport>(*store, *committer, RealClock());
   IngestService::Options options;
   options.collector_version = FM_VERSION;
@@ -254,7 +287,7 @@ void Collector::Parts::MakeIngest(const CollectorConfig& config) {
 
 std::vector<std::string> Collector::Parts::Problems() const {
   std::vector<std::string> problems = detection->Problems();
-  if (const absl::Status health = store->Health(); !health.ok()) problems.push_back(Message(health));
+  if (const absl::Status state = store->Health(); !state.ok()) problems.push_back(Message(state));
   return problems;
 }
 
@@ -319,6 +352,9 @@ absl::Status Collector::Parts::ServeGrpc(const CollectorConfig& config) {
   builder.SetMaxReceiveMessageSize(static_cast<int>(limits::kMessageBytes));
   builder.RegisterService(ingest->service());
   builder.RegisterService(query_service->service());
+  health_service =
+      std::make_unique<HealthService>(HealthService::Options{.states = HealthStates(*store)}, RealClock());
+  builder.RegisterService(health_service->service());
   grpc = builder.BuildAndStart();
   if (grpc != nullptr && port != 0) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat("gRPC: can't listen on ", config.grpc.ToString(),
@@ -329,6 +365,7 @@ absl::Status Collector::OpenStore() {
   FM_RETURN_IF_ERROR(parts_->MakeStore(config_));
   FM_RETURN_IF_ERROR(parts_->MakeDetection(config_));
   FM_RETURN_IF_ERROR(parts_->MakeRemoteWrite(config_));
+  parts_->MakeFleetDetection(config_);
   parts_->MakeIngest(config_);
   parts_->MakeQuery();
   parts_->MakePrometheus(config_);
@@ -339,6 +376,7 @@ absl::Status Collector::Serve() {
   FM_RETURN_IF_ERROR(parts_->ServeHttp(config_));
   FM_RETURN_IF_ERROR(parts_->ServeGrpc(config_));
   parts_->detection->Start();
+  parts_->fleet_detection->Start();
   parts_->maintenance->Start();
   LogInfo("collector serves", {{"grpc", config_.grpc.ToString()},
                                {"http", config_.http.host.empty() ? "none" : config_.http.ToString()},
@@ -353,6 +391,7 @@ void Collector::Stop() {
   Parts& p = *parts_;
   if (std::exchange(p.stopped, true)) return;
   if (p.backups != nullptr) p.backups->Stop();
+  if (p.health_service != nullptr) p.health_service->Stop();
   if (p.ingest != nullptr) p.ingest->Stop();
   if (p.grpc != nullptr) {
     p.grpc->Shutdown(absl::ToChronoTime(RealClock().Now()) + kGrpcDrain);
@@ -361,6 +400,7 @@ void Collector::Stop() {
   if (p.committer != nullptr) p.committer->Stop();
   if (p.remote_write != nullptr) p.remote_write->Stop();
   if (p.detection != nullptr) p.detection->Stop();
+  if (p.fleet_detection != nullptr) p.fleet_detection->Stop();
   if (p.maintenance != nullptr) p.maintenance->Stop();
   if (p.routes != nullptr) p.routes->EndStreams();
   if (p.http != nullptr) p.http->Stop();

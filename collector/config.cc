@@ -199,6 +199,16 @@ RemoteWriteConfig ReadRemoteWrite(YamlValue section, const std::string& folder) 
   return out;
 }
 
+void ReadDetection(YamlValue detection, CollectorConfig& config) {
+  YamlValue budget = detection.Key("false_alarms_per_week");
+  config.false_alarms_per_week = budget.Double(1);
+  if (!(config.false_alarms_per_week > 0 && config.false_alarms_per_week <= 1000)) {
+    budget.Fault(absl::StrCat("must be above 0 and at most 1000, not ", config.false_alarms_per_week,
+                              "; it is how many false alerts you accept in a week, of the whole fleet"));
+  }
+  detection.NoOtherKeys();
+}
+
 HostPort ReadListener(YamlValue section, const std::string& default_value, bool needs_tls,
                       const CollectorConfig& config) {
   YamlValue listen = section.Key("listen");
@@ -234,6 +244,7 @@ absl::StatusOr<CollectorConfig> ParseCollectorConfig(std::string_view text, cons
   config.max_records_per_second = rate.Double(1000);
   if (!(config.max_records_per_second >= 0)) rate.Fault("must not be below 0");
   ingest.NoOtherKeys();
+  ReadDetection(root.Key("detection"), config);
   for (YamlValue& item : root.Key("references").Items()) config.references.push_back(ReadReference(item));
   config.limits = ReadLimits(root.Key("limits"));
   absl::Status suites;

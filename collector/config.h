@@ -77,7 +77,8 @@ struct CollectorConfig {
   absl::Duration keep_runs;
   absl::Duration keep_events;
   absl::Duration keep_silent_series;
-  int64_t max_store_bytes = 0;  // 0: no bound
+  int64_t max_store_bytes = 0;       // 0: no bound
+  double false_alarms_per_week = 0;  // expected, of the whole fleet
   std::vector<ReferenceConfig> references;
   std::vector<LimitConfig> limits;
   std::vector<Suite> suites;  // what the nodes are to run

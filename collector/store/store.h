@@ -188,6 +188,18 @@ class Store {
   // Empty for a series that was never evaluated.
   absl::StatusOr<std::string> DetectorState(uint64_t series_id) const;
 
+  // What the detection of the fleet concluded, in one synced write: its new state (opaque to the store), the
+  // findings that it opened or changed, and its notes in findings of single series (findings.h,
+  // PutFleetNotes). One finding at most once in both.
+  struct FleetEvaluation {
+    std::string state;
+    std::vector<v1::Finding> findings;
+    std::vector<v1::Finding> notes;
+  };
+  absl::Status PutFleetEvaluation(const FleetEvaluation& evaluation);
+  // Empty before the first evaluation.
+  absl::StatusOr<std::string> FleetDetectionState() const;
+
   // --- reading ---------------------------------------------------------------------------------------
   // Listings are in a stable order; `*next_token` is empty when there is no more. It may be `page.token`.
 
@@ -235,6 +247,8 @@ class Store {
                                                     std::string* next_token) const;
   absl::StatusOr<std::vector<v1::Finding>> ListFindings(const v1::ListFindingsRequest& filter,
                                                         const Page& page, std::string* next_token) const;
+  // At most `limit` findings that are open, by node.
+  absl::StatusOr<std::vector<v1::Finding>> OpenFindings(size_t limit) const;
   absl::StatusOr<std::vector<v1::Event>> ListEvents(const v1::ListEventsRequest& filter, const Page& page,
                                                     std::string* next_token) const;
 

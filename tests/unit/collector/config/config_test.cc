@@ -74,6 +74,21 @@ TEST(CollectorConfig, ReferenceFaults) {
   EXPECT_EQ(Fault(base + "value: 0, unit: s, lower: -7, upper: 9}]"), "");
 }
 
+TEST(CollectorConfig, BudgetOfFalseAlarms) {
+  const auto budget = [](const std::string& text) {
+    return ParseCollectorConfig("data_dir: d\n" + text, "c.yaml", "/etc").value().false_alarms_per_week;
+  };
+  EXPECT_EQ(budget(""), 1);
+  EXPECT_EQ(budget("detection: {false_alarms_per_week: 0.25}"), 0.25);
+  EXPECT_NE(
+      Fault("detection: {false_alarms_per_week: 0}")
+          .find("detection.false_alarms_per_week: must be above 0 and at most 1000, not 0; it is how many "
+                "false alerts you accept"),
+      std::string::npos);
+  EXPECT_NE(Fault("detection: {false_alarm_per_week: 1}").find("did you mean 'false_alarms_per_week'"),
+            std::string::npos);
+}
+
 TEST(CollectorConfig, Limits) {
   const CollectorConfig config =
       ParseCollectorConfig(
