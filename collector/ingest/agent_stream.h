@@ -111,7 +111,7 @@ class AgentStream final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::C
   std::optional<absl::Status> closing_ ABSL_GUARDED_BY(mu_);
   uint64_t session_id_ ABSL_GUARDED_BY(mu_) = 0;
   v1::CollectorMessage outgoing_ ABSL_GUARDED_BY(mu_);  // of the write in flight
-  double allowance_ ABSL_GUARDED_BY(mu_) = 0;  // records; below 0: has to wait
+  double allowance_ ABSL_GUARDED_BY(mu_) = 0;           // records; below 0: has to wait
   MonoTime allowance_at_ ABSL_GUARDED_BY(mu_);
   bool waiting_ ABSL_GUARDED_BY(mu_) = false;  // for the alarm
   grpc::Alarm alarm_;

@@ -21,8 +21,9 @@ IngestMetrics::IngestMetrics(Metrics& metrics)
                                      "Records that were stored already and sent again.")),
       over_series_limit_(metrics.AddCounter("fleetmark_ingest_samples_over_series_limit_total",
                                             "Samples not stored because the limit of series was reached.")),
-      over_node_limit_(metrics.AddCounter("fleetmark_ingest_samples_over_node_limit_total",
-                                          "Samples not stored because their node has as many series as it may.")),
+      over_node_limit_(
+          metrics.AddCounter("fleetmark_ingest_samples_over_node_limit_total",
+                             "Samples not stored because their node has as many series as it may.")),
       late_(metrics.AddCounter("fleetmark_ingest_runs_late_total",
                                "Runs stored that are older than the newest of their series.")),
       too_old_(metrics.AddCounter("fleetmark_ingest_samples_too_old_total",

@@ -67,6 +67,8 @@ class QueryApi {
   absl::StatusOr<v1::ListNodesResponse> ListNodes(const v1::ListNodesRequest& request) const;
   absl::StatusOr<v1::ListSeriesResponse> ListSeries(const v1::ListSeriesRequest& request) const;
   absl::StatusOr<v1::ReadSamplesResponse> ReadSamples(const v1::ReadSamplesRequest& request) const;
+  absl::StatusOr<v1::ListLatestResponse> ListLatest(const v1::ListLatestRequest& request) const;
+  absl::StatusOr<v1::ReadQuantilesResponse> ReadQuantiles(const v1::ReadQuantilesRequest& request) const;
   absl::StatusOr<v1::ListRunsResponse> ListRuns(const v1::ListRunsRequest& request) const;
   absl::StatusOr<v1::GetRunResponse> GetRun(const v1::GetRunRequest& request) const;
   absl::StatusOr<v1::ListFindingsResponse> ListFindings(const v1::ListFindingsRequest& request) const;

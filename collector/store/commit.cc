@@ -103,12 +103,14 @@ absl::StatusOr<GroupWriter::Added> CommitBuilder::AddSamples(const std::string& 
 v1::Run CommitBuilder::WithRefusal(const v1::Run& run, const GroupWriter::Added& added) const {
   v1::Run out = run;
   if (static_cast<size_t>(out.warnings_size()) >= limits::kWarningsPerRun) return out;
-  out.add_warnings(
-      added.over_node_limit > 0
-          ? absl::StrCat(added.over_limit, " of ", run.metrics_size(), " metrics were not stored as samples: the node "
-                         "has as many series as it may, ", limits_.series_per_node, " (store.max_series_per_node)")
-          : absl::StrCat(added.over_limit, " of ", run.metrics_size(), " metrics were not stored as samples: no "
-                         "further series are taken (store.max_series)"));
+  out.add_warnings(added.over_node_limit > 0
+                       ? absl::StrCat(added.over_limit, " of ", run.metrics_size(),
+                                      " metrics were not stored as samples: the node "
+                                      "has as many series as it may, ",
+                                      limits_.series_per_node, " (store.max_series_per_node)")
+                       : absl::StrCat(added.over_limit, " of ", run.metrics_size(),
+                                      " metrics were not stored as samples: no "
+                                      "further series are taken (store.max_series)"));
   return out;
 }
 

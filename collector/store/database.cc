@@ -173,7 +173,8 @@ absl::Status CheckNotBeingReplaced(const std::string& folder) {
 }
 
 absl::Status Damaged(const absl::Status& status, const std::string& folder) {
-  return absl::DataLossError(absl::StrCat("store ", folder, " is damaged and was left as it is: ", Message(status),
+  return absl::DataLossError(absl::StrCat("store ", folder,
+                                          " is damaged and was left as it is: ", Message(status),
                                           " (docs/storage-format.md, \"Recovery\", says what can be done)"));
 }
 
@@ -282,7 +283,8 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const Options& options)
   }
   FM_RETURN_IF_ERROR(CheckNotBeingReplaced(options.folder));
   FM_RETURN_IF_ERROR(CheckFamilies(options.folder));
-  if (const absl::Status logs = CheckLogTails(options.folder); !logs.ok()) return Damaged(logs, options.folder);
+  if (const absl::Status logs = CheckLogTails(options.folder); !logs.ok())
+    return Damaged(logs, options.folder);
   auto impl = std::make_unique<Impl>();
   impl->options = options;
   if (!options.read_only) FM_RETURN_IF_ERROR(impl->CheckSpace(0));  // opening writes too

@@ -81,7 +81,8 @@ absl::Status CheckLogTails(const std::string& folder) {
   if (!current.ok()) return absl::OkStatus();  // a new store, or opening says what is wrong
   const std::string manifest = current->substr(0, current->find('\n'));
   std::error_code error;
-  for (std::filesystem::directory_iterator it(folder, error), last; !error && it != last; it.increment(error)) {
+  for (std::filesystem::directory_iterator it(folder, error), last; !error && it != last;
+       it.increment(error)) {
     const std::string name = it->path().filename();
     if (it->path().extension() != ".log" && name != manifest) continue;
     FM_ASSIGN_OR_RETURN(const std::string log, ReadFile(it->path(), kMaxLogBytes));

@@ -1,9 +1,10 @@
-// Tells a log of RocksDB (write-ahead log or MANIFEST) whose end a crash cut off from one that was damaged near its end.
+// Tells a log of RocksDB (write-ahead log or MANIFEST) whose end a crash cut off from one that was damaged
+// near its end.
 //
-// RocksDB takes a record whose length does not fit for one that was being written when the process died, and silently
-// forgets it with all that follows in its block. Since every write is synced before the next begins, nothing whole
-// can follow one that was cut off: where it does, the log is damaged. The format is that of RocksDB's wiki page
-// "Write Ahead Log File Format".
+// RocksDB takes a record whose length does not fit for one that was being written when the process died, and
+// silently forgets it with all that follows in its block. Since every write is synced before the next begins,
+// nothing whole can follow one that was cut off: where it does, the log is damaged. The format is that of
+// RocksDB's wiki page "Write Ahead Log File Format".
 //
 // Thread-safety: functions without state. Errors: DataLoss with the file and place; Unavailable.
 #ifndef FLEETMARK_COLLECTOR_STORE_LOG_TAIL_H_

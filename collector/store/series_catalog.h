@@ -118,7 +118,7 @@ class SeriesCatalog {
   absl::flat_hash_map<std::string, uint32_t> by_text_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<uint64_t, Place> series_ ABSL_GUARDED_BY(mu_);
   std::map<ColumnKey, ColumnEntry> columns_ ABSL_GUARDED_BY(mu_);
-  std::map<MetricOfBenchmark, uint64_t> metrics_ ABSL_GUARDED_BY(mu_);  // with how many series
+  std::map<MetricOfBenchmark, uint64_t> metrics_ ABSL_GUARDED_BY(mu_);       // with how many series
   absl::flat_hash_map<std::string, uint64_t> by_node_ ABSL_GUARDED_BY(mu_);  // how many series
   std::array<absl::flat_hash_map<std::string, Postings>, kGroupLabels> postings_ ABSL_GUARDED_BY(mu_);
   std::set<uint32_t> dirty_ ABSL_GUARDED_BY(mu_);

@@ -46,8 +46,8 @@ class GroupWriter {
     // Samples of series that would be new where no more are taken, and of these, because of the node's share.
     uint64_t over_limit = 0;
     uint64_t over_node_limit = 0;
-    bool late = false;  // the group has a newer run
-    bool complete = false;    // the run's metrics can be made from its row again, in their order
+    bool late = false;      // the group has a newer run
+    bool complete = false;  // the run's metrics can be made from its row again, in their order
   };
   // InvalidArgument when a series comes twice in the run.
   absl::StatusOr<Added> AddRun(const std::string& node, const RowKey& key, const v1::Run& run,
@@ -78,7 +78,7 @@ class GroupWriter {
   SeriesCatalog& catalog_;
   const Limits limits_;
   uint32_t next_group_;
-  absl::flat_hash_map<std::string, std::unique_ptr<Staged>> staged_;  // by group text
+  absl::flat_hash_map<std::string, std::unique_ptr<Staged>> staged_;         // by group text
   absl::flat_hash_map<std::string, std::unique_ptr<uint64_t>> node_series_;  // with this commit's new ones
   std::vector<uint64_t> touched_;
 };

@@ -119,7 +119,8 @@ absl::StatusOr<std::unique_ptr<Store>> Store::Open(const Options& options) {
 absl::StatusOr<CommitResult> Store::Commit(absl::Span<const SenderRecords> batch) {
   MutexLock lock(impl_->turn);
   Counters counters = impl_->CurrentCounters();
-  CommitBuilder builder(*impl_->db, &impl_->catalog, {impl_->options.max_series, impl_->options.max_series_per_node},
+  CommitBuilder builder(*impl_->db, &impl_->catalog,
+                        {impl_->options.max_series, impl_->options.max_series_per_node},
                         {impl_->cutoffs.runs, impl_->cutoffs.raw}, &counters);
   for (const SenderRecords& sender : batch) FM_RETURN_IF_ERROR(builder.Add(sender));
   CommitResult result = builder.Finish();

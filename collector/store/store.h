@@ -53,10 +53,11 @@ struct CommitResult {
   // Records at or below the sender's watermark, and runs stored already by another epoch.
   uint64_t duplicates = 0;
   uint64_t series_created = 0;
-  uint64_t too_old = 0;                    // runs not stored, as they would be dropped at once
-  uint64_t samples_too_old = 0;            // not stored likewise; their runs are
-  uint64_t runs_late = 0;                  // stored, and older than the newest of their series
-  // Not stored, as max_series, or the node's max_series_per_node, was reached; their runs are, with a warning.
+  uint64_t too_old = 0;          // runs not stored, as they would be dropped at once
+  uint64_t samples_too_old = 0;  // not stored likewise; their runs are
+  uint64_t runs_late = 0;        // stored, and older than the newest of their series
+  // Not stored, as max_series, or the node's max_series_per_node, was reached; their runs are, with a
+  // warning.
   uint64_t samples_over_series_limit = 0;
   uint64_t samples_over_node_limit = 0;
   std::set<std::string> nodes_over_series_limit;

@@ -140,7 +140,8 @@ int FlipRounds() {
   return rounds == nullptr ? 25 : std::atoi(rounds);
 }
 
-// Files whose damage no reader of samples meets are of no kind here: LOG, LOCK, OPTIONS and IDENTITY come under "rest".
+// Files whose damage no reader of samples meets are of no kind here: LOG, LOCK, OPTIONS and IDENTITY come
+// under "rest".
 std::string KindOf(const fs::path& path) {
   const std::string name = path.filename();
   if (path.extension() == ".sst") return "table";
@@ -182,8 +183,8 @@ TEST_F(IntegrityTest, NoFlippedBitMakesAWrongValue) {
         EXPECT_GE(read.right, kAll - size_t{3} * 50);
       }
     }
-    printf("%s: of %d flips %d refused, %d told in reading, %d without effect, %d lost the last commit\n", kind,
-           FlipRounds(), refused, told, whole, lost_last);
+    printf("%s: of %d flips %d refused, %d told in reading, %d without effect, %d lost the last commit\n",
+           kind, FlipRounds(), refused, told, whole, lost_last);
     if (std::string(kind) != "rest") {
       EXPECT_GT(refused + told, 0) << kind;
     }
@@ -200,7 +201,8 @@ std::vector<size_t> RecordsOf(const std::string& log) {
   return places;
 }
 
-// RocksDB would take the record for one that was being written when the process died, and forget what follows.
+// RocksDB would take the record for one that was being written when the process died, and forget what
+// follows.
 TEST_F(IntegrityTest, ADamagedLengthIsNotTakenForATornEnd) {
   const std::string folder = folder_.path() + "/small";
   {
