@@ -36,12 +36,14 @@ void AgentStream::Close(const absl::Status& status) {
 
 // --- reading -------------------------------------------------------------------------------------------
 
+// reading_ stays set until the message is handled, which is in incoming_ so long: a batch that becomes durable
+// meanwhile must not have the next one read over it.
 void AgentStream::OnReadDone(bool ok) {
   State state;
   {
     MutexLock lock(mu_);
-    reading_ = false;
     if (!ok) {
+      reading_ = false;
       read_closed_ = true;
       if (outstanding_ == 0) CloseLocked(absl::OkStatus());
       return;
@@ -51,10 +53,11 @@ void AgentStream::OnReadDone(bool ok) {
   }
   if (state == State::kAwaitHello) {
     HandleHello();
-    return;
+  } else {
+    Handle();
   }
-  Handle();
   MutexLock lock(mu_);
+  reading_ = false;
   ReadOnLocked();
 }
 
