@@ -31,10 +31,10 @@
 #include "collector/remote/remote_writer.h"
 #include "collector/remote/write_receiver.h"
 #include "collector/store/backups.h"
-#include "collector/store/maintenance_loop.h"
 #include "collector/store/store.h"
 #include "common/base/clock.h"
 #include "common/base/file.h"
+#include "common/base/periodic_thread.h"
 #include "common/base/status.h"
 #include "common/http/http_server.h"
 #include "common/model/limits.h"
@@ -163,7 +163,7 @@ struct Collector::Parts {
 
   Metrics metrics;
   std::unique_ptr<Store> store;
-  std::unique_ptr<MaintenanceLoop> maintenance;
+  std::unique_ptr<PeriodicThread> maintenance;
   std::unique_ptr<Backups> backups;
   IngestMetrics ingest_metrics{metrics};
   Sessions sessions{Sessions::Options{}, RealClock()};
@@ -214,7 +214,9 @@ absl::Status Collector::Parts::MakeStore(const CollectorConfig& config) {
       Backups::Options{config.backup_dir, config.data_dir, static_cast<size_t>(config.backups_kept),
                        options.reserve_bytes},
       *store, RealClock());
-  maintenance = std::make_unique<MaintenanceLoop>(*store, RealClock(), kMaintenanceInterval, LogMaintenance);
+  maintenance = std::make_unique<PeriodicThread>(RealClock(), kMaintenanceInterval, [this] {
+    LogMaintenance(store->Maintain(absl::ToUnixNanos(RealClock().Now())));
+  });
   return absl::OkStatus();
 }
 
