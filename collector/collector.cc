@@ -210,13 +210,13 @@ absl::Status Collector::Parts::MakeStore(const CollectorConfig& config) {
                        config.keep_silent_series,
                        static_cast<uint64_t>(config.max_store_bytes)};
   FM_ASSIGN_OR_RETURN(store, Store::Open(options));
-  maintenance = std::make_unique<PeriodicThread>(RealClock(), kMaintenanceInterval, [this] {
-    LogMaintenance(store->Maintain(absl::ToUnixNanos(RealClock().Now())));
-  });
   backups = std::make_unique<Backups>(
       Backups::Options{config.backup_dir, config.data_dir, static_cast<size_t>(config.backups_kept),
                        options.reserve_bytes},
       *store, RealClock());
+  maintenance = std::make_unique<PeriodicThread>(RealClock(), kMaintenanceInterval, [this] {
+    LogMaintenance(store->Maintain(absl::ToUnixNanos(RealClock().Now())));
+  });
   return absl::OkStatus();
 }
 

@@ -36,8 +36,8 @@ void AgentStream::Close(const absl::Status& status) {
 
 // --- reading -------------------------------------------------------------------------------------------
 
-// reading_ stays set until the message is handled, which is in incoming_ so long: a batch that becomes durable
-// meanwhile must not have the next one read over it.
+// reading_ stays set until the message is handled, which is in incoming_ so long: a batch that becomes
+// durable meanwhile must not have the next one read over it.
 void AgentStream::OnReadDone(bool ok) {
   State state;
   {
