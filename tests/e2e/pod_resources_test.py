@@ -11,12 +11,12 @@ from harness import BUILD, SOURCE, EndToEndTest, Process, wait_for
 
 GPUS = {"gpu0": "GPU-aaaa", "gpu1": "GPU-bbbb"}
 NVML = ("count 2\ndriver 570.86.15\n"
-        "0.bus 0x3b\n0.name A\n0.uuid GPU-aaaa\n0.pids\n0.utilization 0\n"
-        "1.bus 0xb1\n1.name A\n1.uuid GPU-bbbb\n1.pids\n1.utilization 0\n")
+        "0.bus 0x3b\n0.name A\n0.uuid GPU-aaaa\n0.pids \n0.utilization 0\n"
+        "1.bus 0xb1\n1.name A\n1.uuid GPU-bbbb\n1.pids \n1.utilization 0\n")
 BENCHMARKS = [
-    {"name": "on-gpu0", "plugin": "on-gpu", "devices": ["gpu0"], "schedule": "every 24h"},
-    {"name": "on-gpu1", "plugin": "on-gpu", "devices": ["gpu1"], "schedule": "every 24h"},
-    {"name": "long-gpu1", "plugin": "on-gpu", "devices": ["gpu1"], "params": {"sleep_ms": 30000}, "timeout": "60s",
+    {"name": "on-gpu0", "plugin": "on_gpu", "devices": ["gpu0"], "schedule": "every 24h"},
+    {"name": "on-gpu1", "plugin": "on_gpu", "devices": ["gpu1"], "schedule": "every 24h"},
+    {"name": "long-gpu1", "plugin": "on_gpu", "devices": ["gpu1"], "params": {"sleep_ms": 30000}, "timeout": "60s",
      "schedule": "every 24h"},
     {"name": "on-cpu", "plugin": "tick", "schedule": "every 24h"},
 ]
@@ -73,9 +73,9 @@ class PodResourcesTest(EndToEndTest):
     def plugins(self):
         folder = self.folder / "plugins"
         shutil.copytree(SOURCE / "tests/data/plugins/tick", folder / "tick")
-        shutil.copytree(SOURCE / "tests/data/plugins/tick", folder / "on-gpu")
-        manifest = folder / "on-gpu/manifest.yaml"
-        manifest.write_text(manifest.read_text().replace("name: tick", "name: on-gpu", 1) +
+        shutil.copytree(SOURCE / "tests/data/plugins/tick", folder / "on_gpu")
+        manifest = folder / "on_gpu/manifest.yaml"
+        manifest.write_text(manifest.read_text().replace("name: tick", "name: on_gpu", 1) +
                             "resources: {gpu: exclusive}\n")
         return folder
 
