@@ -75,6 +75,7 @@ void Agent::Parts::MakeGate() {
       std::make_unique<Gate>(options, MakeGateSources(config.gate, {*runner, kubelet, *gpus, clock}), clock);
   BenchmarkRunner::Options runs;
   runs.retry_after = config.gate.retry;
+  runs.on_begin = [this] { uploader->NotifyChanged(); };
   benchmark_runner = std::make_unique<BenchmarkRunner>(
       runs, BenchmarkRunner::Parts{*runner, *gate, *budget, *spool, leases, *conditions, clock});
 }
@@ -152,7 +153,7 @@ absl::Status Agent::Parts::MakeUploader() {
   Uploader::Callbacks callbacks;
   callbacks.make_hello = [this] { return MakeHello(); };
   callbacks.make_heartbeat = [this] {
-    // Once the start, or the runs since the last time, are over.
+    // Once the start, or the runs since the last time, are over: the end of a run hastens a heartbeat.
     if (pool->running().empty() && worked.exchange(false)) ReleaseIdleMemory();
     return MakeHeartbeat();
   };
@@ -182,7 +183,9 @@ absl::Status Agent::OpenData() {
   FM_RETURN_IF_ERROR(p.MakeSpool());
   FM_RETURN_IF_ERROR(p.MakeRunner());
   p.MakeGate();
-  p.pool = std::make_unique<RunPool>(kMaxConcurrentRuns);
+  p.pool = std::make_unique<RunPool>(kMaxConcurrentRuns, [&p] {
+    if (p.worked) p.uploader->NotifyChanged();
+  });
   p.MakeFactWatcher();
   p.MakeScheduler();
   FM_RETURN_IF_ERROR(p.MakeUploader());

@@ -121,7 +121,7 @@ struct Agent::Parts {
   std::atomic<uint64_t> lost_records = 0;
   // While it connects; and during a run, in which the kubelet may be asked.
   std::optional<GrpcTimers::Exact> connecting;  // the uploader's thread alone, once it runs
-  std::atomic<bool> worked = true;              // since memory was last given back
+  std::atomic<bool> worked = true;              // since memory was last given back; to be told in a heartbeat
   LocalRequests local_requests{clock};
   std::unique_ptr<Spool> spool;
   std::optional<CgroupRoot> cgroups;

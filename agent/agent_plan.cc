@@ -43,6 +43,7 @@ bool Agent::Parts::Publish(const Sources& seen, Sources next, std::shared_ptr<co
     benchmarks_told = false;
   }
   scheduler->Reload(std::move(jobs));
+  uploader->NotifyChanged();
   return true;
 }
 

@@ -96,6 +96,7 @@ void Agent::Parts::Execute(const Scheduler::Start& start, BenchmarkRunner::Job j
     if (!start.request_id.empty()) {
       Tell(ProgressMessage(start.request_id, v1::RunProgress::STATE_QUEUED, "", 0, not_now->why));
     }
+    if (not_now->why != start.deferred_why) worked = true;
     return scheduler->Deferred(start, not_now->why, not_now->retry_after);
   }
   v1::Run& run = std::get<v1::Run>(result);

@@ -5,7 +5,7 @@
 // (Linux proc(5), cutime). One whose parent ignores SIGCHLD takes its time with it; that interval is then
 // measured as nothing rather than charged to others.
 //
-// Thread-safety: const methods, any thread.
+// Thread-safety: const methods, any thread. Ownership: the reader outlives it.
 #ifndef FLEETMARK_AGENT_GATE_CPU_METER_H_
 #define FLEETMARK_AGENT_GATE_CPU_METER_H_
 

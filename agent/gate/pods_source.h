@@ -1,7 +1,8 @@
 // Do pods of others compute on this node? From the cgroups that the kubelet makes, v1 or v2, by systemd's
 // driver or its own. Also: has an administrator set the node aside for maintenance? Then pods don't matter.
 //
-// Thread-safety: all methods, any thread. Blocks: BeforeRun for Options::window at most.
+// Thread-safety: all methods, any thread. Blocks: BeforeRun for Options::window at most. Ownership: the
+// clock outlives it.
 #ifndef FLEETMARK_AGENT_GATE_PODS_SOURCE_H_
 #define FLEETMARK_AGENT_GATE_PODS_SOURCE_H_
 

@@ -1,7 +1,7 @@
 // Is the machine computing for somebody else? From /proc/stat, /proc/pressure and the processes' times.
 //
 // Thread-safety: all methods, any thread. Blocks: BeforeRun for Options::window at most. A kernel without
-// /proc/pressure is judged by its CPU time alone.
+// /proc/pressure is judged by its CPU time alone. Ownership: the clock outlives it.
 #ifndef FLEETMARK_AGENT_GATE_PRESSURE_SOURCE_H_
 #define FLEETMARK_AGENT_GATE_PRESSURE_SOURCE_H_
 

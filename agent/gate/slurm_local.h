@@ -2,17 +2,16 @@
 // prologs and epilogs. Asks no server.
 //
 // What is looked at (Slurm 20 to 24):
-//   SlurmdSpoolDir/<node>_<job>.<step>      a socket that slurmstepd listens on; with PrologFlags=contain
-//   every
-//                                           job has one. A slurmstepd that was killed leaves its socket
-//                                           behind, which then refuses connections.
+//   SlurmdSpoolDir/<node>_<job>.<step>      a socket that slurmstepd listens on; where PrologFlags has
+//                                           contain, every job has one. A slurmstepd that was killed leaves
+//                                           its socket behind, which then refuses connections.
 //   <cgroup>/<v1 controller>/slurm[_<node>]/uid_*/job_*
 //   <cgroup>/system.slice/[<node>_]slurmstepd.scope/job_*
 //   children of slurmd that have SLURM_JOB_ID in their environment; readable by root, or with CAP_SYS_PTRACE
 //   <prolog_flag_dir>/<anything>            where the site's prolog makes a file and its epilog removes it; a
 //                                           name that is a number is the job's
 //
-// Thread-safety: all methods, any thread.
+// Thread-safety: all methods, any thread. Ownership: the clock outlives it.
 #ifndef FLEETMARK_AGENT_GATE_SLURM_LOCAL_H_
 #define FLEETMARK_AGENT_GATE_SLURM_LOCAL_H_
 

@@ -62,6 +62,7 @@ std::variant<v1::Run, BenchmarkRunner::NotNow> BenchmarkRunner::Execute(
 
 v1::Run BenchmarkRunner::Run(Job& job, const Conditions& before, CancelToken& cancel,
                              absl::FunctionRef<void(double, std::string_view)> progress) {
+  if (options_.on_begin) options_.on_begin();
   parts_.budget.Keep();
   const absl::Status noted = parts_.spool.NoteStarted(NotedRun(job.spec, parts_.clock.Now()));
   // A full disk is no reason not to measure; only a kill right now would go unrecorded.

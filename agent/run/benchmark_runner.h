@@ -6,6 +6,7 @@
 #ifndef FLEETMARK_AGENT_RUN_BENCHMARK_RUNNER_H_
 #define FLEETMARK_AGENT_RUN_BENCHMARK_RUNNER_H_
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -41,6 +42,7 @@ class BenchmarkRunner {
     // A person who waits is told sooner.
     absl::Duration request_retry_after = absl::Seconds(2);
     absl::Duration lease_timeout = absl::Seconds(10);  // for the collector's answer
+    std::function<void()> on_begin;                    // unless empty: in the run's thread, before it starts
   };
 
   // What is to be run, and with what it has been paid.

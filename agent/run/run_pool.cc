@@ -30,13 +30,21 @@ absl::Status RunPool::Start(Running identity, Body body) {
     slot.identity = std::move(identity);
     slot.thread = std::thread([this, &slot, body = std::move(body)]() mutable {
       body(slot.cancel);
-      MutexLock thread_lock(mu_);
-      slot.done = true;
-      changed_.NotifyAll();
+      End(slot);
     });
   }
   for (Slot& slot : done) slot.thread.join();
   return absl::OkStatus();
+}
+
+void RunPool::End(Slot& slot) {
+  {
+    MutexLock lock(mu_);
+    slot.done = true;
+    changed_.NotifyAll();
+  }
+  // The thread is joined before its slot goes, and so before the pool does.
+  if (on_ended_) on_ended_();
 }
 
 bool RunPool::Cancel(const std::string& run_id, const std::string& request_id, const std::string& reason) {

@@ -5,9 +5,11 @@
 #ifndef FLEETMARK_AGENT_RUN_RUN_POOL_H_
 #define FLEETMARK_AGENT_RUN_RUN_POOL_H_
 
+#include <functional>
 #include <list>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
@@ -27,7 +29,9 @@ class RunPool {
   };
   using Body = absl::AnyInvocable<void(CancelToken&)>;
 
-  explicit RunPool(size_t max_concurrent) : max_concurrent_(max_concurrent) {}
+  // `on_ended`, unless empty, is called in the thread of a run that is no longer among those running.
+  explicit RunPool(size_t max_concurrent, std::function<void()> on_ended = {})
+      : max_concurrent_(max_concurrent), on_ended_(std::move(on_ended)) {}
   ~RunPool() { Stop("the agent stops"); }
 
   // Runs `body` in a thread of its own. ResourceExhausted when as many as allowed are running, Cancelled
@@ -50,10 +54,13 @@ class RunPool {
     bool done = false;
   };
 
+  // In the run's thread, at its end.
+  void End(Slot& slot);
   // Takes the slots of ended runs out, for their threads to be joined without the lock.
   std::list<Slot> TakeDone() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const size_t max_concurrent_;
+  const std::function<void()> on_ended_;
   mutable Mutex mu_;
   CondVar changed_;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;

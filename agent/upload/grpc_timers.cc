@@ -29,7 +29,7 @@ namespace {
 using grpc_event_engine::experimental::EventEngine;
 
 constexpr absl::Duration kTick = absl::Milliseconds(250);
-constexpr absl::Duration kQuietTick = absl::Seconds(15);
+constexpr absl::Duration kQuietTick = absl::Seconds(30);
 
 }  // namespace
 

@@ -4,7 +4,7 @@
 // whether a timer is due or not: most of what an agent at rest costs (docs/footprint.md). Here
 //   - those of its event engine are kept by deadline, and nobody wakes before the first one;
 //   - those of its core are looked at by the same thread, every quarter of a second while something is under
-//     way that waits for them, every 15 s otherwise. They fire that much late: they are the deadlines
+//     way that waits for them, every 30 s otherwise. They fire that much late: they are the deadlines
 //     of calls and connections, and the keepalive.
 //
 // Thread-safety: all methods, any thread. Ownership: lives as long as the process, as gRPC uses it until

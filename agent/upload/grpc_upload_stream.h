@@ -27,7 +27,7 @@ class GrpcUploadConnector final : public UploadConnector {
     std::shared_ptr<grpc::ChannelCredentials> credentials;  // common/net/credentials.h
     // A ping when nothing was read for this long, and how long its answer may take. The collector has to
     // allow pings this often.
-    absl::Duration keepalive = absl::Seconds(45);
+    absl::Duration keepalive = absl::Minutes(2);
     absl::Duration keepalive_timeout = absl::Seconds(20);
     std::string agent_version;  // for the user agent text
   };

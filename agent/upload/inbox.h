@@ -3,7 +3,7 @@
 // Bounded: acknowledgements fold into one; other messages may be `kMaxMessages` and `kMaxBytes`. A collector
 // that sends more before they are handled has broken the stream, which Take then says.
 //
-// Thread-safety: all methods, any thread.
+// Thread-safety: all methods, any thread. Ownership: the clock outlives it.
 #ifndef FLEETMARK_AGENT_UPLOAD_INBOX_H_
 #define FLEETMARK_AGENT_UPLOAD_INBOX_H_
 

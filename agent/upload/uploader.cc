@@ -15,7 +15,8 @@ namespace {
 
 constexpr absl::Duration kMinHeartbeat = absl::Seconds(1);
 constexpr absl::Duration kMaxHeartbeat = absl::Hours(1);
-constexpr absl::Duration kDefaultHeartbeat = absl::Seconds(30);
+constexpr absl::Duration kDefaultHeartbeat = absl::Minutes(1);
+constexpr int kHastenedHeartbeats = 4;  // at most, in the time of one that nothing hastens
 constexpr absl::Duration kMaxPause = absl::Hours(1);
 
 // What a collector sends is bounded, whatever it is.
@@ -80,6 +81,14 @@ bool Uploader::Send(v1::AgentMessage message) {
   }
   inbox_.Wake();
   return true;
+}
+
+void Uploader::NotifyChanged() {
+  {
+    MutexLock lock(mu_);
+    changed_ = true;
+  }
+  inbox_.Wake();
 }
 
 Uploader::Stats Uploader::stats() const {
@@ -238,7 +247,8 @@ absl::Status Uploader::HandleWelcome(Session& session, const v1::Welcome& welcom
   session.heartbeat_every = welcome.heartbeat_seconds() > 0
                                 ? Bounded(welcome.heartbeat_seconds(), kMinHeartbeat, kMaxHeartbeat)
                                 : kDefaultHeartbeat;
-  session.heartbeat_due = clock_.Mono() + session.heartbeat_every;
+  session.heartbeat_sent = clock_.Mono();
+  session.heartbeat_due = session.heartbeat_sent + session.heartbeat_every / kHastenedHeartbeats;
   const absl::Duration ahead = clock_.Now() - absl::FromUnixNanos(welcome.time_unix_ns());
   if (welcome.time_unix_ns() != 0 && absl::AbsDuration(ahead) > absl::Seconds(limits::kClockSkewSeconds)) {
     LogWarn("This machine's clock and the collector's differ: one of them is wrong",
@@ -273,8 +283,10 @@ void Uploader::HandlePause(Session& session, const v1::Pause& pause) {
 
 absl::Status Uploader::SendNext(Session& session, bool* sent) {
   if (!session.writable || session.finished) return absl::OkStatus();
+  HastenHeartbeat(session);
   if (clock_.Mono() >= session.heartbeat_due) {
-    session.heartbeat_due = clock_.Mono() + session.heartbeat_every;
+    session.heartbeat_sent = clock_.Mono();
+    session.heartbeat_due = session.heartbeat_sent + session.heartbeat_every;
     SendMessage(session, Heartbeat());
     *sent = true;
   } else if (const std::optional<v1::AgentMessage> message = TakeFromOutbox()) {
@@ -330,6 +342,13 @@ v1::AgentMessage Uploader::Heartbeat() {
   heartbeat.set_spool_oldest_unix_ns(spool.records == 0 ? 0 : absl::ToUnixNanos(spool.oldest));
   heartbeat.set_dropped_records(spool.dropped);
   return message;
+}
+
+void Uploader::HastenHeartbeat(Session& session) {
+  MutexLock lock(mu_);
+  if (!std::exchange(changed_, false)) return;
+  session.heartbeat_due =
+      std::min(session.heartbeat_due, session.heartbeat_sent + session.heartbeat_every / kHastenedHeartbeats);
 }
 
 std::optional<v1::AgentMessage> Uploader::TakeFromOutbox() {

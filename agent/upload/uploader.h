@@ -87,6 +87,10 @@ class Uploader {
   // The spool has new records.
   void NotifyAppended() { inbox_.Wake(); }
 
+  // What a heartbeat tells is another than before: the next one is sent at once, but no sooner than a quarter
+  // of the usual interval after the last one.
+  void NotifyChanged();
+
   // Puts a message that is no record (progress, lease, plan status) into the outbox. False when that is full
   // or there is no connection: such messages are worthless later. Those in the outbox when the connection
   // ends are lost.
@@ -105,8 +109,9 @@ class Uploader {
     bool finished = false;  // Finish was called
     size_t batch_bytes = 0;
     MonoTime started;
-    MonoTime write_began;   // of the message that is being taken while `writable` is false
-    MonoTime ack_progress;  // when an acknowledgement last came or was first waited for
+    MonoTime write_began;     // of the message that is being taken while `writable` is false
+    MonoTime ack_progress;    // when an acknowledgement last came or was first waited for
+    MonoTime heartbeat_sent;  // or Welcome came
     MonoTime heartbeat_due = MonoTime::InfiniteFuture();
     absl::Duration heartbeat_every;
     MonoTime paused_until;
@@ -127,6 +132,7 @@ class Uploader {
   void SendMessage(Session& session, const v1::AgentMessage& message);
   v1::AgentMessage Hello(const Session& session);
   v1::AgentMessage Heartbeat();
+  void HastenHeartbeat(Session& session);
   std::optional<v1::AgentMessage> TakeFromOutbox();
 
   bool RecordsWait() const;
@@ -156,6 +162,7 @@ class Uploader {
 
   mutable Mutex mu_;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+  bool changed_ ABSL_GUARDED_BY(mu_) = false;  // since the last look, of what a heartbeat tells
   MonoTime stop_deadline_ ABSL_GUARDED_BY(mu_) = MonoTime::InfiniteFuture();
   std::deque<v1::AgentMessage> outbox_ ABSL_GUARDED_BY(mu_);
   Stats stats_ ABSL_GUARDED_BY(mu_);

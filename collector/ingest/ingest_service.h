@@ -39,10 +39,10 @@ class IngestService {
  public:
   struct Options {
     std::string collector_version;
-    absl::Duration heartbeat = absl::Seconds(15);  // how often agents are to send one
-    absl::Duration pause = absl::Seconds(10);      // told to agents when the store refuses
-    size_t window = 8;                             // batches of one stream that are not durable yet
-    size_t max_outbox = 64;  // messages that wait for one agent, beside acknowledgements
+    absl::Duration heartbeat = absl::Minutes(1);  // how often agents are to send one while nothing changes
+    absl::Duration pause = absl::Seconds(10);     // told to agents when the store refuses
+    size_t window = 8;                            // batches of one stream that are not durable yet
+    size_t max_outbox = 64;                       // messages that wait for one agent, beside acknowledgements
     size_t max_streams = 20'000;
     // What one agent may send on and on, and as many as ten seconds' at once; then its stream is read on only
     // as fast. 0: no bound.

@@ -94,7 +94,9 @@ absl::Status RemoveTree(const std::string& path) {
   const int error = errno;
   chmod(path.c_str(), S_IRWXU);
   const UniqueFd top(open(path.c_str(), kFolderFlags));
-  if (!top.valid()) return ErrnoStatus(errno == ENOTDIR ? error : errno, absl::StrCat("remove ", path));
+  // A read-only file system says so even of what is not there.
+  const bool no_folder = errno == ENOTDIR || errno == ENOENT;
+  if (!top.valid()) return ErrnoStatus(no_folder ? error : errno, absl::StrCat("remove ", path));
   FM_RETURN_IF_ERROR(Annotate(TreeRemover(top.get()).Empty(), absl::StrCat("remove ", path)));
   if (rmdir(path.c_str()) != 0) return ErrnoStatus(errno, absl::StrCat("remove ", path));
   return absl::OkStatus();

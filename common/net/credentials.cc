@@ -15,7 +15,7 @@ namespace tls = grpc::experimental;
 // How often the files are read. A client needs its certificate when it connects, and there are many clients,
 // whose nodes are not to feel them.
 constexpr unsigned kServerReloadSeconds = 5;
-constexpr unsigned kClientReloadSeconds = 60;
+constexpr unsigned kClientReloadSeconds = 600;
 
 std::shared_ptr<tls::FileWatcherCertificateProvider> Watch(const TlsFiles& files, unsigned reload_seconds) {
   return std::make_shared<tls::FileWatcherCertificateProvider>(files.key, files.certificate, files.ca,

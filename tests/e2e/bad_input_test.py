@@ -13,7 +13,9 @@ TICK = {"name": "tick", "plugin": "tick", "schedule": "every 1s"}
 
 class BadInputTest(EndToEndTest):
     def run_program(self, program, *args):
-        done = subprocess.run([str(BIN / program), *map(str, args)], stdin=subprocess.DEVNULL,
+        # A program that is not ours keeps its own path.
+        path = str(BIN / program) if (BIN / program).exists() else program
+        done = subprocess.run([path, *map(str, args)], stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=60)
         return done.returncode, [line for line in (done.stdout + done.stderr).splitlines() if line]
 
@@ -91,6 +93,18 @@ class BadInputTest(EndToEndTest):
         status, lines = self.run_program("fleetmark-collector", "--config", collector.config)
         self.assertEqual((status, len(lines)), (4, 1), lines)
         self.assertIn("Not a directory", lines[0])
+
+    def test_read_only_data_folder(self):
+        agent = self.a([TICK])
+        (agent.folder / "data").mkdir()
+        # In a mount namespace of its own, which goes with the agent.
+        status, lines = self.run_program(
+            "unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o ro none "$0" && exec "$@"', agent.folder / "data",
+            BIN / "fleetmark-agent", "--config", agent.config)
+        if any("unshare" in line or "mount:" in line for line in lines):
+            self.skipTest(f"no mounts can be made here: {lines}")
+        self.assertEqual((status, len(lines)), (4, 1), lines)
+        self.assertIn("Read-only file system", lines[0])
 
     def test_data_folder_in_use(self):
         collector = self.collector()

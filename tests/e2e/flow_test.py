@@ -127,6 +127,28 @@ class FlowTest(EndToEndTest):
         self.assertIn('fleetmark_agent_runs_deferred_total{reason="cool_down"} 0', agent.metrics())
         self.assertIn("fleetmark_ingest_runs_total", collector.http("/metrics", parse=False))
 
+    def test_cancel(self):
+        collector = self.collector()
+        slow = {"name": "slow", "plugin": "tick", "params": {"sleep_ms": 30000}, "timeout": "60s",
+                "schedule": "0 0 1 1 *"}
+        agent = self.agent("node-0", [f"127.0.0.1:{collector.grpc_port}"], [slow]).start()
+        wait_for("connected", lambda: any(n["state"] == "NODE_STATE_CONNECTED" for n in collector.all("nodes", "nodes")))
+        asked = subprocess.Popen([str(BIN / "fleetmark"), "--collector", f"127.0.0.1:{collector.grpc_port}", "run",
+                                  "node-0", "slow"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL)
+        self.addCleanup(asked.wait)
+        self.addCleanup(asked.kill)
+        run_id = wait_for("the run has begun", lambda: [f.name for f in (agent.folder / "data/runs").iterdir()])[0]
+        # Told in a heartbeat, which the run's start hastens.
+        wait_for("the node shows what it runs", lambda: collector.get("nodes/node-0").get("heartbeat", {}).get(
+            "running_run_id") == run_id)
+        cli(collector, "cancel", "node-0", run_id, "--reason", "node needed")
+        run = wait_for("the run is recorded", lambda: collector.all("runs", "runs"))[0]["run"]
+        self.assertEqual((run["run_id"], run["outcome"], run["ending"]),
+                         (run_id, "OUTCOME_CANCELLED", "ENDING_CANCELLED"), run)
+        self.assertIn("node needed", run["reason"])
+        self.assertNotEqual(asked.wait(timeout=30), 0)
+
     def test_a_request_that_expired_on_the_way_does_not_start(self):
         collector = self.collector()
         agent = self.agent("node-0", [f"127.0.0.1:{collector.grpc_port}"],

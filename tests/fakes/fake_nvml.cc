@@ -1,9 +1,11 @@
-// A stand-in for libnvidia-ml.so.1. What it answers stands in the file that FAKE_NVML names, one "key value"
-// a line: "count 2", "init 9" (the return value of the initialisation), "hang 1", "processes_long 1" (the
-// longer process records of early drivers of release 535), and for GPU 0 "0.name …", "0.pids 12 34", "0.fail
-// 15" (no handle: the GPU is lost). A key that is not there is answered with "not supported".
+// A stand-in for libnvidia-ml.so.1. What it answers stands in the file that FAKE_NVML names, or in
+// fake_nvml.txt beside the library, one "key value" a line: "count 2", "init 9" (the return value of the
+// initialisation), "hang 1", "processes_long 1" (the longer process records of early drivers of release 535),
+// and for GPU 0 "0.name …", "0.pids 12 34", "0.fail 15" (no handle: the GPU is lost). A key that is not there
+// is answered with "not supported".
 //
 // Its declarations are its own, not the probe's: the two check each other.
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -41,11 +43,19 @@ struct LongProcess {
 };
 static_assert(sizeof(LongProcess) == 32);
 
+std::string AnswerFile() {
+  if (const char* path = getenv("FAKE_NVML")) return path;
+  static const char here = 0;
+  Dl_info self;
+  if (dladdr(&here, &self) == 0) return "/dev/null";
+  const std::string library = self.dli_fname;
+  return library.substr(0, library.rfind('/') + 1) + "fake_nvml.txt";
+}
+
 const std::map<std::string, std::string>& Answers() {
   static const auto* answers = [] {
     auto* read = new std::map<std::string, std::string>;
-    const char* path = getenv("FAKE_NVML");
-    std::ifstream file(path == nullptr ? "/dev/null" : path);
+    std::ifstream file(AnswerFile());
     for (std::string line; std::getline(file, line);) {
       const size_t space = line.find(' ');
       if (space != std::string::npos) (*read)[line.substr(0, space)] = line.substr(space + 1);

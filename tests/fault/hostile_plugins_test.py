@@ -17,6 +17,7 @@ from harness import BIN, SOURCE, EndToEndTest, cli, wait_for  # noqa: E402
 MIB = 1 << 20
 AGENT_PSS_BYTES = 96 * MIB
 SHORTLY = 10  # seconds
+ALLOWED = ["PATH", "HOME", "TMPDIR", "LANG", "TZ", "PYTHONDONTWRITEBYTECODE"]  # of a run's environment
 CPU_CGROUPS = pathlib.Path("/sys/fs/cgroup/cpu")  # of version 1, where it is
 
 # What the plugin does: outcome, ending, a piece of the reason. A trailing number is the benchmark's timeout.
@@ -87,7 +88,7 @@ class HostilePluginsTest(EndToEndTest):
         self.fleet = self.collector()
         benchmarks = [{"name": name, "plugin": "hostile", "params": {"what": name}, "schedule": "every 24h",
                        "timeout": SHORT.get(name, "30s")} for name in names]
-        extra = f"plugins: {{memory_max: 256MiB, max_processes: 64, work_dir_max_bytes: 64MiB{user}}}\n"
+        extra = f"plugins: {{memory_max: 256MiB, max_processes: 64, work_dir_max_bytes: 64MiB, nice: 1{user}}}\n"
         self.node = self.agent("node-0", [f"127.0.0.1:{self.fleet.grpc_port}"], benchmarks,
                                plugin_paths=[self.plugins], extra=extra).start(prefix)
         wait_for("the agent is connected", lambda: [
@@ -145,6 +146,11 @@ class HostilePluginsTest(EndToEndTest):
         log = answer["run"]["run"]["log_tail"]
         self.assertIn("oom=800", log)
         self.assertIn("core=0", log)
+        self.assertIn("nice=1 ", log)
+        self.assertIn("io=2", log)  # best effort, whatever the agent has
+        self.assertIn("NoNewPrivs:\t1", log)
+        names = next(line for line in log.splitlines() if line.startswith("environment=")).partition("=")[2].split()
+        self.assertEqual([n for n in names if not n.startswith("FLEETMARK_") and n not in ALLOWED], [])
         if os.geteuid() == 0:
             self.assertNotIn("uid=0", log)
         if self.has_cgroups():

@@ -4,7 +4,6 @@
 
 #include "gtest/gtest.h"
 
-#include "agent/gate/users_source.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/unit/agent/gate/files.h"
 
@@ -95,11 +94,6 @@ TEST_F(PodsSourceTest, Maintenance) {
   EXPECT_TRUE(source.DuringRun({}, 1).free());
   files_.Write("/labels", "fleetmark/maintenance=\"true2\"\n");
   EXPECT_FALSE(source.BeforeRun({}).free());
-}
-
-TEST(UsersSource, FileThatIsNotThere) {
-  EXPECT_TRUE(UsersSource({.enabled = true, .utmp = "/no/such"}).BeforeRun({}).free());
-  EXPECT_TRUE(UsersSource({}).BeforeRun({}).free());
 }
 
 }  // namespace

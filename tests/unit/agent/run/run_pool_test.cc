@@ -48,6 +48,24 @@ TEST(RunPool, IsBoundedAndTakesMoreWhenRunsEnd) {
   EXPECT_TRUE(pool.Start({"run2", "b", ""}, [](CancelToken&) {}).ok());
 }
 
+TEST(RunPool, TellsOfAnEndWhenTheRunIsNoLongerAmongThoseRunning) {
+  std::atomic<int> told = 0;
+  std::atomic<size_t> still_running = 0;
+  RunPool* self = nullptr;
+  RunPool pool(4, [&] {
+    still_running += self->running().size();
+    ++told;
+  });
+  self = &pool;
+  for (int i = 1; i <= 3; ++i) {
+    ASSERT_TRUE(pool.Start({"run", "b", ""}, [](CancelToken&) {}).ok());
+    while (told < i) std::this_thread::yield();
+  }
+  pool.Stop("end");
+  EXPECT_EQ(told, 3);
+  EXPECT_EQ(still_running, 0u);
+}
+
 TEST(RunPool, StopCancelsAllAndRefusesMore) {
   RunPool pool(8);
   std::atomic<int> ended = 0;

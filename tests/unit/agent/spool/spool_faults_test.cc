@@ -40,6 +40,20 @@ TEST_F(SpoolFaultsTest, FullDiskIsResourceExhaustedAndHealsByItself) {
   EXPECT_EQ(TextsOf(**spool), (std::vector<std::string>{"before", "after"}));
 }
 
+TEST_F(SpoolFaultsTest, AReadOnlyDiskIsPermissionDeniedAndHealsByItself) {
+  auto spool = Spool::Open(options_, clock_);
+  ASSERT_TRUE(spool.ok()) << spool.status();
+  ASSERT_TRUE((*spool)->Append(RunRecord("before"), Spool::Kind::kOther).ok());
+  disk_.FailFrom(1, SQLITE_READONLY);
+  const auto refused = (*spool)->Append(RunRecord("lost"), Spool::Kind::kOther);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kPermissionDenied) << refused.status();
+  EXPECT_EQ((*spool)->stats().damaged_files, 0u);
+  EXPECT_TRUE((*spool)->ReadAfter(0, 1 << 20, 10).ok());
+  disk_.Heal();
+  ASSERT_TRUE((*spool)->Append(RunRecord("after"), Spool::Kind::kOther).ok());
+  EXPECT_EQ(TextsOf(**spool), (std::vector<std::string>{"before", "after"}));
+}
+
 // Fails every disk operation from the n-th on, for each n, until a pass meets no fault. What was promised
 // before must be there after reopening, and numbers must only go up.
 TEST_F(SpoolFaultsTest, EachFaultLeavesWhatWasPromised) {
@@ -50,7 +64,8 @@ TEST_F(SpoolFaultsTest, EachFaultLeavesWhatWasPromised) {
   while (met_fault) {
     ASSERT_LT(++n, 500);
     SCOPED_TRACE(n);
-    disk_.FailFrom(n, n % 2 == 0 ? SQLITE_IOERR_WRITE : SQLITE_IOERR_FSYNC);
+    constexpr int kCodes[] = {SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC, SQLITE_READONLY};
+    disk_.FailFrom(n, kCodes[n % 3]);
     if (auto spool = Spool::Open(options_, clock_); spool.ok()) {
       for (int i = 0; i < 12; ++i) {
         const std::string text = std::to_string(n) + "." + std::to_string(i) + std::string(2500, 'x');

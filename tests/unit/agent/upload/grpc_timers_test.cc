@@ -101,9 +101,9 @@ TEST(GrpcTimers, ATaskMayAddAndCancelTasks) {
 
 TEST(GrpcTimers, TheCoreIsLookedAtOftenOnlyWhenSomethingWaits) {
   Timers();
-  Advance(absl::Seconds(15));  // whatever was before, a look has just been
+  Advance(absl::Seconds(30));  // whatever was before, a look has just been
   Time().AwaitWaiters(1);
-  EXPECT_EQ(Time().NextDeadline(), Time().Mono() + absl::Seconds(15));
+  EXPECT_EQ(Time().NextDeadline(), Time().Mono() + absl::Seconds(30));
   const GrpcTimers::Exact exact(Timers());
   while (Time().NextDeadline() > Time().Mono() + absl::Milliseconds(250)) std::this_thread::yield();
 }

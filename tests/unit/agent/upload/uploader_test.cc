@@ -300,6 +300,68 @@ TEST_F(UploaderTest, HeartbeatsSayHowTheSpoolIs) {
   EXPECT_GT(heartbeat.spool_oldest_unix_ns(), 0);
 }
 
+// Times are since Welcome.
+class HeartbeatTest : public UploaderTest {
+ protected:
+  HeartbeatTest() {
+    collector_.SetHeartbeat(60);
+    Start();
+    collector_.Await([this](const FakeCollector&) { return !uploader_->stats().connected_to.empty(); });
+    clock_.AwaitWaiters(1);
+    welcome_ = clock_.Mono();
+  }
+
+  void AdvanceTo(int seconds) {
+    clock_.Advance(welcome_ + absl::Seconds(seconds) - clock_.Mono());
+    clock_.AwaitWaiters(1);
+  }
+
+  size_t Sent() const { return collector_.Heartbeats().size(); }
+  void AwaitSent(size_t count) {
+    collector_.Await([count](const FakeCollector& c) { return c.Heartbeats().size() >= count; });
+    clock_.AwaitWaiters(1);
+  }
+
+  MonoTime welcome_;
+};
+
+TEST_F(HeartbeatTest, OneSoonAfterWelcomeThenOneEachInterval) {
+  AdvanceTo(14);
+  EXPECT_EQ(Sent(), 0u);
+  AdvanceTo(15);
+  AwaitSent(1);
+  AdvanceTo(74);
+  EXPECT_EQ(Sent(), 1u);
+  AdvanceTo(75);
+  AwaitSent(2);
+}
+
+TEST_F(HeartbeatTest, AChangeIsToldAtOnceAfterAQuarterOfTheInterval) {
+  AdvanceTo(15);
+  AwaitSent(1);
+  AdvanceTo(40);
+  uploader_->NotifyChanged();
+  AwaitSent(2);
+  // Counted from the last one.
+  AdvanceTo(99);
+  EXPECT_EQ(Sent(), 2u);
+  AdvanceTo(100);
+  AwaitSent(3);
+}
+
+TEST_F(HeartbeatTest, ManyChangesAreToldAtMostFourTimesAnInterval) {
+  while (Sent() < 6) {
+    uploader_->NotifyChanged();
+    clock_.Advance(absl::Seconds(1));
+    clock_.AwaitWaiters(1);
+  }
+  const std::vector<v1::Heartbeat> sent = collector_.Heartbeats();
+  for (size_t i = 1; i < sent.size(); ++i) {
+    EXPECT_GE(sent[i].time_unix_ns() - sent[i - 1].time_unix_ns(),
+              absl::ToInt64Nanoseconds(absl::Seconds(15)));
+  }
+}
+
 TEST_F(UploaderTest, OrdersReachTheirCallbacks) {
   std::atomic<int> seen = 0;
   callbacks_.on_plan = [&](const v1::Plan& plan) { seen += plan.version() == "v1" ? 1 : 0; };
