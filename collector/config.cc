@@ -222,6 +222,7 @@ absl::StatusOr<CollectorConfig> ParseCollectorConfig(std::string_view text, cons
   config.log = ReadLogSection(root.Key("log"));
   ReadStore(root.Key("store"), config);
   ReadDetection(root.Key("detection"), config);
+  config.alerts = ReadAlerts(root.Key("alerts"), folder);
   for (YamlValue& item : root.Key("references").Items()) config.references.push_back(ReadReference(item));
   config.limits = ReadLimits(root.Key("limits"));
   absl::Status suites;
