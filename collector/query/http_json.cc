@@ -7,14 +7,6 @@
 #include "absl/strings/str_cat.h"
 
 namespace fleetmark::collector {
-namespace {
-
-std::string Header(const HttpRequest& request, const char* name) {
-  const auto it = request.headers.find(name);
-  return it == request.headers.end() ? std::string() : it->second;
-}
-
-}  // namespace
 
 absl::StatusOr<std::string> ToJson(const google::protobuf::Message& message) {
   google::protobuf::util::JsonPrintOptions options;
@@ -36,18 +28,18 @@ absl::Status FromJson(const std::string& body, google::protobuf::Message* messag
 }
 
 absl::Status CheckPost(const HttpRequest& request) {
-  const std::string type = Header(request, "content-type");
+  const std::string type = request.Header("content-type");
   const std::string media(absl::StripAsciiWhitespace(absl::string_view(type).substr(0, type.find(';'))));
   if (!absl::EqualsIgnoreCase(media, "application/json")) {
     return absl::InvalidArgumentError("Content-Type must be application/json");
   }
-  const std::string origin = Header(request, "origin");
-  const std::string host = Header(request, "host");
+  const std::string origin = request.Header("origin");
+  const std::string host = request.Header("host");
   if (!origin.empty() && origin != absl::StrCat("http://", host) &&
       origin != absl::StrCat("https://", host)) {
     return absl::PermissionDeniedError(absl::StrCat("requests from ", origin, " are not allowed"));
   }
-  const std::string site = Header(request, "sec-fetch-site");
+  const std::string site = request.Header("sec-fetch-site");
   if (!site.empty() && site != "same-origin" && site != "none") {
     return absl::PermissionDeniedError("requests from other sites are not allowed");
   }

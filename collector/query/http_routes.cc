@@ -25,14 +25,6 @@ namespace {
 constexpr char kPrefix[] = "/api/fleetmark/v1";
 constexpr size_t kPrefixParts = 4;  // of a path split at '/': "", api, fleetmark, v1
 
-HttpResponse Text(int status, std::string body) {
-  HttpResponse response;
-  response.status = status;
-  response.content_type = "text/plain; charset=utf-8";
-  response.body = std::move(body);
-  return response;
-}
-
 // The part of the path after the prefix: nodes/NAME/… -> {"nodes", "NAME", …}.
 std::vector<std::string> PathParts(const HttpRequest& request) {
   std::vector<std::string> parts = absl::StrSplit(request.path, '/');
@@ -65,13 +57,13 @@ class HttpRoutes::Impl : public std::enable_shared_from_this<HttpRoutes::Impl> {
     Handle(server, "GET", "/runs/([^/]+)", &Impl::GetRun);
     Handle(server, "POST", "/events", &Impl::AddEvent);
     Handle(server, "POST", "/nodes/([^/]+)/run/([^/]+)", &Impl::RunNow);
-    server.Handle("GET", "/healthz", [](const HttpRequest&) { return Text(200, "ok\n"); });
+    server.Handle("GET", "/healthz", [](const HttpRequest&) { return TextResponse(200, "ok\n"); });
     server.Handle("GET", "/readyz", [self = shared_from_this()](const HttpRequest&) {
       const absl::Status ready = self->api_.Ready();
-      return ready.ok() ? Text(200, "ok\n") : Text(503, absl::StrCat(ready.message(), "\n"));
+      return ready.ok() ? TextResponse(200, "ok\n") : TextResponse(503, absl::StrCat(ready.message(), "\n"));
     });
     server.Handle("GET", "/metrics", [self = shared_from_this()](const HttpRequest&) {
-      HttpResponse response = Text(200, self->options_.metrics->Serialize());
+      HttpResponse response = TextResponse(200, self->options_.metrics->Serialize());
       response.content_type = "text/plain; version=0.0.4; charset=utf-8";
       return response;
     });
