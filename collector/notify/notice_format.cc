@@ -17,6 +17,7 @@
 
 #include "collector/alert/alert_cause.h"
 #include "collector/alert/alert_text.h"
+#include "common/base/quote_json.h"
 
 namespace fleetmark::collector {
 namespace {
@@ -37,7 +38,7 @@ std::string Object(const std::vector<std::pair<std::string, std::string>>& membe
   return absl::StrCat("{",
                       absl::StrJoin(members, ",",
                                     [](std::string* out, const auto& member) {
-                                      absl::StrAppend(out, QuotedJson(member.first), ":", member.second);
+                                      absl::StrAppend(out, QuoteJson(member.first), ":", member.second);
                                     }),
                       "}");
 }
@@ -45,7 +46,7 @@ std::string Object(const std::vector<std::pair<std::string, std::string>>& membe
 std::string StringObject(const std::map<std::string, std::string>& members) {
   std::vector<std::pair<std::string, std::string>> out;
   for (const auto& [name, value] : members) {
-    if (!value.empty()) out.emplace_back(name, QuotedJson(value));
+    if (!value.empty()) out.emplace_back(name, QuoteJson(value));
   }
   return Object(out);
 }
@@ -80,22 +81,6 @@ std::string EncodedHeader(const std::string& text) {
 
 }  // namespace
 
-std::string QuotedJson(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += {'\\', c};
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      absl::StrAppendFormat(&out, "\\u%04x", static_cast<unsigned>(static_cast<unsigned char>(c)));
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
-
 std::string AlertmanagerAlert(const Notice& notice, absl::Time ends_at, absl::Time now) {
   const v1::Alert& alert = notice.alert();
   std::map<std::string, std::string> parts = MessageParts(notice, now);
@@ -112,9 +97,9 @@ std::string AlertmanagerAlert(const Notice& notice, absl::Time ends_at, absl::Ti
   std::vector<std::pair<std::string, std::string>> members = {
       {"labels", StringObject({alert.labels().begin(), alert.labels().end()})},
       {"annotations", StringObject(annotations)},
-      {"startsAt", QuotedJson(Rfc3339(starts_at))},
-      {"endsAt", QuotedJson(Rfc3339(std::max(ends_at, starts_at + absl::Milliseconds(1))))}};
-  if (!alert.url().empty()) members.emplace_back("generatorURL", QuotedJson(alert.url()));
+      {"startsAt", QuoteJson(Rfc3339(starts_at))},
+      {"endsAt", QuoteJson(Rfc3339(std::max(ends_at, starts_at + absl::Milliseconds(1))))}};
+  if (!alert.url().empty()) members.emplace_back("generatorURL", QuoteJson(alert.url()));
   return Object(members);
 }
 
@@ -127,16 +112,16 @@ std::string CloudEvent(const Notice& notice, const std::string& source, absl::Ti
   options.preserve_proto_field_names = true;
   std::string alert;
   if (!google::protobuf::util::MessageToJsonString(notice.alert(), &alert, options).ok()) alert = "null";
-  const std::string data = Object({{"reason", QuotedJson(ReasonName(notice.reason()))},
-                                   {"title", QuotedJson(NoticeTitle(notice))},
-                                   {"text", QuotedJson(MessageText(notice, now))},
+  const std::string data = Object({{"reason", QuoteJson(ReasonName(notice.reason()))},
+                                   {"title", QuoteJson(NoticeTitle(notice))},
+                                   {"text", QuoteJson(MessageText(notice, now))},
                                    {"alert", alert}});
   return Object({{"specversion", "\"1.0\""},
-                 {"id", QuotedJson(notice.notice_id())},
-                 {"source", QuotedJson(source)},
-                 {"type", QuotedJson(CloudEventType(notice.reason()))},
-                 {"subject", QuotedJson(notice.alert().alert_id())},
-                 {"time", QuotedJson(Rfc3339(absl::FromUnixNanos(notice.made_unix_ns())))},
+                 {"id", QuoteJson(notice.notice_id())},
+                 {"source", QuoteJson(source)},
+                 {"type", QuoteJson(CloudEventType(notice.reason()))},
+                 {"subject", QuoteJson(notice.alert().alert_id())},
+                 {"time", QuoteJson(Rfc3339(absl::FromUnixNanos(notice.made_unix_ns())))},
                  {"datacontenttype", "\"application/json\""},
                  {"data", data}});
 }
@@ -158,11 +143,10 @@ std::string SlackMessage(const Notice& notice, const std::string& text) {
   const auto escaped = [](const std::string& from) {
     return absl::StrReplaceAll(from, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}});
   };
-  const std::string section =
-      Object({{"type", "\"section\""},
-              {"text",
-               Object({{"type", "\"mrkdwn\""}, {"text", QuotedJson(Cut(escaped(text), kSlackTextBytes))}})}});
-  return Object({{"text", QuotedJson(Cut(escaped(NoticeTitle(notice)), kSlackTextBytes))},
+  const std::string section = Object(
+      {{"type", "\"section\""},
+       {"text", Object({{"type", "\"mrkdwn\""}, {"text", QuoteJson(Cut(escaped(text), kSlackTextBytes))}})}});
+  return Object({{"text", QuoteJson(Cut(escaped(NoticeTitle(notice)), kSlackTextBytes))},
                  {"blocks", absl::StrCat("[", section, "]")}});
 }
 
@@ -170,8 +154,8 @@ std::string PagerDutyEvent(const Notice& notice, const std::string& routing_key,
                            absl::Time now) {
   const v1::Alert& alert = notice.alert();
   std::vector<std::pair<std::string, std::string>> event = {
-      {"routing_key", QuotedJson(routing_key)},
-      {"dedup_key", QuotedJson(alert.alert_id())},
+      {"routing_key", QuoteJson(routing_key)},
+      {"dedup_key", QuoteJson(alert.alert_id())},
   };
   if (notice.reason() == Notice::REASON_RESOLVED || notice.reason() == Notice::REASON_ACKNOWLEDGED) {
     const bool resolved = notice.reason() == Notice::REASON_RESOLVED;
@@ -183,17 +167,17 @@ std::string PagerDutyEvent(const Notice& notice, const std::string& routing_key,
   details["text"] = MessageText(notice, now);
   event.emplace_back(
       "payload",
-      Object({{"summary", QuotedJson(Cut(alert.title(), kPagerDutySummaryBytes))},
-              {"source", QuotedJson(source)},
-              {"severity", QuotedJson(SeverityName(alert.severity()))},
-              {"timestamp", QuotedJson(Rfc3339(absl::FromUnixNanos(alert.life().firing_unix_ns())))},
-              {"component", QuotedJson(alert.subject())},
-              {"class", QuotedJson(ClassName(alert.class_()))},
+      Object({{"summary", QuoteJson(Cut(alert.title(), kPagerDutySummaryBytes))},
+              {"source", QuoteJson(source)},
+              {"severity", QuoteJson(SeverityName(alert.severity()))},
+              {"timestamp", QuoteJson(Rfc3339(absl::FromUnixNanos(alert.life().firing_unix_ns())))},
+              {"component", QuoteJson(alert.subject())},
+              {"class", QuoteJson(ClassName(alert.class_()))},
               {"custom_details", StringObject(details)}}));
   std::vector<std::string> links;
   for (const auto& [text, url] :
        {std::make_pair("Fleetmark", alert.url()), std::make_pair("Run book", alert.runbook_url())}) {
-    if (!url.empty()) links.push_back(Object({{"href", QuotedJson(url)}, {"text", QuotedJson(text)}}));
+    if (!url.empty()) links.push_back(Object({{"href", QuoteJson(url)}, {"text", QuoteJson(text)}}));
   }
   if (!links.empty()) event.emplace_back("links", absl::StrCat("[", absl::StrJoin(links, ","), "]"));
   return Object(event);

@@ -36,9 +36,6 @@ std::string PagerDutyEvent(const v1::Notice& notice, const std::string& routing_
 std::string MailText(const v1::Notice& notice, const std::string& from, const std::string& to,
                      const std::string& subject, const std::string& text, absl::Time now);
 
-// A JSON string with its quotes.
-std::string QuotedJson(std::string_view text);
-
 }  // namespace fleetmark::collector
 
 #endif  // FLEETMARK_COLLECTOR_NOTIFY_NOTICE_FORMAT_H_
