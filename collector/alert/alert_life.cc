@@ -116,6 +116,7 @@ class Stepper {
 
   void Open() {
     life_.set_state(AlertLife::STATE_PENDING);
+    life_.clear_acknowledged();  // of the firing before
     life_.set_opened_unix_ns(now_ns_);
     life_.set_firing_unix_ns(0);
     life_.clear_resolution();
@@ -292,7 +293,7 @@ absl::Status AcknowledgeAlert(const v1::Acknowledgement& by, absl::Time now, v1:
 }
 
 absl::Status UnacknowledgeAlert(const std::string& by, absl::Time now, v1::AlertLife* life, AlertStep* step) {
-  if (IsResolved(*life) || !life->has_acknowledged()) {
+  if (!IsFiring(*life) || !life->has_acknowledged()) {
     return absl::FailedPreconditionError("the alert is not acknowledged");
   }
   const AlertPolicy none;
