@@ -15,6 +15,7 @@
 #include "common/model/limits.h"
 #include "common/net/credentials.h"
 #include "common/net/grpc_status.h"
+#include "fleetmark/v1/alert.grpc.pb.h"
 #include "fleetmark/v1/fleet.grpc.pb.h"
 
 namespace fleetmark::cli {
@@ -60,28 +61,33 @@ struct Client::Impl {
                                                " (", Message(plain), "); is it still running?"));
   }
 
-  template <typename Request, typename Response>
-  using Method = grpc::Status (v1::FleetService::Stub::*)(grpc::ClientContext*, const Request&, Response*);
+  template <typename Stub, typename Request, typename Response>
+  using Method = grpc::Status (Stub::*)(grpc::ClientContext*, const Request&, Response*);
 
-  template <typename Request, typename Response>
-  absl::StatusOr<Response> Call(Method<Request, Response> method, const Request& request) {
+  v1::FleetService::Stub& StubOf(const v1::FleetService::Stub*) { return *stub; }
+  v1::AlertService::Stub& StubOf(const v1::AlertService::Stub*) { return *alert_stub; }
+
+  template <typename Stub, typename Request, typename Response>
+  absl::StatusOr<Response> Call(Method<Stub, Request, Response> method, const Request& request) {
     return Call(method, request, options.call_timeout);
   }
 
-  template <typename Request, typename Response>
-  absl::StatusOr<Response> Call(Method<Request, Response> method, const Request& request,
+  template <typename Stub, typename Request, typename Response>
+  absl::StatusOr<Response> Call(Method<Stub, Request, Response> method, const Request& request,
                                 absl::Duration timeout) {
     grpc::ClientContext context;
     if (timeout < absl::InfiniteDuration()) context.set_deadline(In(timeout));
     Response response;
-    const grpc::Status status = (stub.get()->*method)(&context, request, &response);
+    const grpc::Status status =
+        (StubOf(static_cast<const Stub*>(nullptr)).*method)(&context, request, &response);
     if (!status.ok()) return Explain(status);
     return response;
   }
 
   // `size_of` counts the entries of an answer.
-  template <typename Request, typename Response, typename SizeOf>
-  absl::StatusOr<Response> CallPages(Method<Request, Response> method, Request request, SizeOf size_of) {
+  template <typename Stub, typename Request, typename Response, typename SizeOf>
+  absl::StatusOr<Response> CallPages(Method<Stub, Request, Response> method, Request request,
+                                     SizeOf size_of) {
     const uint32_t wanted = request.limit();
     Response all;
     while (true) {
@@ -100,6 +106,7 @@ struct Client::Impl {
   Clock& clock;
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<v1::FleetService::Stub> stub;
+  std::unique_ptr<v1::AlertService::Stub> alert_stub;
   Mutex mu;
   grpc::ClientContext* following ABSL_GUARDED_BY(mu) = nullptr;
   bool stop_following ABSL_GUARDED_BY(mu) = false;
@@ -123,6 +130,7 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const Options& options, 
                      "--tls-cert and --tls-key"));
   }
   impl->stub = v1::FleetService::NewStub(impl->channel);
+  impl->alert_stub = v1::AlertService::NewStub(impl->channel);
   return std::unique_ptr<Client>(new Client(std::move(impl)));
 }
 
@@ -167,6 +175,29 @@ absl::StatusOr<v1::ListFindingsResponse> Client::ListFindings(v1::ListFindingsRe
 absl::StatusOr<v1::ListEventsResponse> Client::ListEvents(v1::ListEventsRequest request) {
   return impl_->CallPages(&v1::FleetService::Stub::ListEvents, std::move(request),
                           [](const v1::ListEventsResponse& r) { return r.events_size(); });
+}
+
+absl::StatusOr<v1::GetAlertResponse> Client::GetAlert(const v1::GetAlertRequest& request) {
+  return impl_->Call(&v1::AlertService::Stub::GetAlert, request);
+}
+absl::StatusOr<v1::AckAlertResponse> Client::AckAlert(const v1::AckAlertRequest& request) {
+  return impl_->Call(&v1::AlertService::Stub::AckAlert, request);
+}
+absl::StatusOr<v1::ListReceiversResponse> Client::ListReceivers(const v1::ListReceiversRequest& request) {
+  return impl_->Call(&v1::AlertService::Stub::ListReceivers, request);
+}
+absl::StatusOr<v1::ListSilencesResponse> Client::ListSilences(const v1::ListSilencesRequest& request) {
+  return impl_->Call(&v1::AlertService::Stub::ListSilences, request);
+}
+absl::StatusOr<v1::AddSilenceResponse> Client::AddSilence(const v1::AddSilenceRequest& request) {
+  return impl_->Call(&v1::AlertService::Stub::AddSilence, request);
+}
+absl::StatusOr<v1::EndSilenceResponse> Client::EndSilence(const v1::EndSilenceRequest& request) {
+  return impl_->Call(&v1::AlertService::Stub::EndSilence, request);
+}
+absl::StatusOr<v1::ListAlertsResponse> Client::ListAlerts(v1::ListAlertsRequest request) {
+  return impl_->CallPages(&v1::AlertService::Stub::ListAlerts, std::move(request),
+                          [](const v1::ListAlertsResponse& r) { return r.alerts_size(); });
 }
 
 absl::Status Client::Follow(const v1::RunNowRequest& request,

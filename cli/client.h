@@ -1,4 +1,4 @@
-// The command line's side of FleetService: one call after another, each with a time limit.
+// The command line's side of FleetService and AlertService: one call after another, each with a time limit.
 //
 // Errors: Unavailable and DeadlineExceeded mean that the collector can't be reached or does not answer,
 // and say what to do. A collector that answers "unavailable" (the node is not connected, the store is
@@ -19,6 +19,7 @@
 #include "absl/time/time.h"
 
 #include "common/base/clock.h"
+#include "fleetmark/v1/alert.pb.h"
 #include "fleetmark/v1/fleet.pb.h"
 
 namespace fleetmark::cli {
@@ -44,6 +45,12 @@ class Client {
   // Waits for as long as it takes.
   absl::StatusOr<v1::BackupResponse> Backup(const v1::BackupRequest& request);
   absl::StatusOr<v1::CancelRunResponse> CancelRun(const v1::CancelRunRequest& request);
+  absl::StatusOr<v1::GetAlertResponse> GetAlert(const v1::GetAlertRequest& request);
+  absl::StatusOr<v1::AckAlertResponse> AckAlert(const v1::AckAlertRequest& request);
+  absl::StatusOr<v1::ListReceiversResponse> ListReceivers(const v1::ListReceiversRequest& request);
+  absl::StatusOr<v1::ListSilencesResponse> ListSilences(const v1::ListSilencesRequest& request);
+  absl::StatusOr<v1::AddSilenceResponse> AddSilence(const v1::AddSilenceRequest& request);
+  absl::StatusOr<v1::EndSilenceResponse> EndSilence(const v1::EndSilenceRequest& request);
 
   // These follow the pages until `request.limit` entries have come or there are no more; the answer is
   // all pages as one. A next_page_token in it means that there are more.
@@ -52,6 +59,7 @@ class Client {
   absl::StatusOr<v1::ListRunsResponse> ListRuns(v1::ListRunsRequest request);
   absl::StatusOr<v1::ListFindingsResponse> ListFindings(v1::ListFindingsRequest request);
   absl::StatusOr<v1::ListEventsResponse> ListEvents(v1::ListEventsRequest request);
+  absl::StatusOr<v1::ListAlertsResponse> ListAlerts(v1::ListAlertsRequest request);
 
   // Asks for a run and calls `on_progress` for all that is told of it, in this thread, until the run has
   // ended, was refused, or StopFollowing was called (Cancelled).

@@ -72,6 +72,47 @@ struct EventsOptions {
 };
 CommandResult ShowEvents(const EventsOptions& options, Session& session);
 
+struct AlertsOptions {
+  bool all = false;  // resolved ones too
+  std::string state, node;
+  uint32_t limit = 100;
+};
+CommandResult ListAlerts(const AlertsOptions& options, Session& session);
+
+struct AlertOptions {
+  std::string id;    // or its last characters
+  std::string note;  // of an acknowledgement
+  bool undo = false;
+};
+CommandResult ShowAlert(const AlertOptions& options, Session& session);
+CommandResult ShowAlertHistory(const AlertOptions& options, Session& session);
+CommandResult AcknowledgeAlert(const AlertOptions& options, Session& session);
+
+CommandResult ShowReceivers(Session& session);
+
+struct SilencesOptions {
+  bool all = false;  // past ones too
+};
+CommandResult ShowSilences(const SilencesOptions& options, Session& session);
+
+struct SilenceOptions {
+  std::vector<std::string> match;  // "label=value", * and ? stand for anything
+  std::string node;                // short for node=NAME
+  std::string alert;               // the labels that tell this alert apart
+  std::string duration;            // from now, or from `from` on
+  std::string from;                // RFC 3339; empty: now
+  std::string note;
+  bool maintenance = false;
+  std::vector<std::string> days;  // recurring
+  std::string at, length, time_zone;
+};
+CommandResult AddSilence(const SilenceOptions& options, Session& session);
+
+struct EndSilenceOptions {
+  std::string id;
+};
+CommandResult EndSilence(const EndSilenceOptions& options, Session& session);
+
 struct NoteOptions {
   std::string node;  // "-": about no single node
   std::string text;

@@ -123,6 +123,16 @@ std::string NameOf(v1::Finding::Direction v) {
 }
 std::string NameOf(v1::Finding::State v) { return Enumerator(v1::Finding::State_Name(v), sizeof("STATE")); }
 std::string NameOf(v1::Event::Kind v) { return Enumerator(v1::Event::Kind_Name(v), sizeof("KIND")); }
+std::string NameOf(v1::AlertLife::State v) {
+  return Enumerator(v1::AlertLife::State_Name(v), sizeof("STATE"));
+}
+std::string NameOf(v1::AlertClass v) { return Enumerator(v1::AlertClass_Name(v), sizeof("ALERT_CLASS")); }
+std::string NameOf(v1::AlertSeverity v) {
+  return Enumerator(v1::AlertSeverity_Name(v), sizeof("ALERT_SEVERITY"));
+}
+std::string NameOf(v1::AlertChange::Kind v) {
+  return Enumerator(v1::AlertChange::Kind_Name(v), sizeof("KIND"));
+}
 
 std::string Sparkline(const std::vector<double>& values, size_t columns) {
   if (values.empty() || columns == 0) return "";

@@ -12,6 +12,7 @@
 
 #include "absl/time/time.h"
 
+#include "fleetmark/v1/alert.pb.h"
 #include "fleetmark/v1/fleet.pb.h"
 
 namespace fleetmark::cli {
@@ -55,6 +56,10 @@ std::string NameOf(v1::Finding::Kind kind);
 std::string NameOf(v1::Finding::Direction direction);
 std::string NameOf(v1::Finding::State state);
 std::string NameOf(v1::Event::Kind kind);
+std::string NameOf(v1::AlertLife::State state);
+std::string NameOf(v1::AlertClass alert_class);
+std::string NameOf(v1::AlertSeverity severity);
+std::string NameOf(v1::AlertChange::Kind kind);
 
 // One character a value, from low to high; at most `columns`, neighbours then share one (their median).
 // Empty for no values.

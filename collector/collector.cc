@@ -10,6 +10,7 @@
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 
+#include "collector/alerting.h"
 #include "collector/control/lease_table.h"
 #include "collector/control/plan_book.h"
 #include "collector/control/sessions.h"
@@ -22,6 +23,9 @@
 #include "collector/ingest/ingest_service.h"
 #include "collector/ingest/run_import.h"
 #include "collector/promql/engine.h"
+#include "collector/query/alert_api.h"
+#include "collector/query/alert_http.h"
+#include "collector/query/alert_service.h"
 #include "collector/query/http_routes.h"
 #include "collector/query/prometheus_routes.h"
 #include "collector/query/query_api.h"
@@ -170,6 +174,7 @@ struct Collector::Parts {
   Sessions sessions{Sessions::Options{}, RealClock()};
   std::unique_ptr<LeaseTable> leases;
   std::unique_ptr<PlanBook> plans;
+  std::unique_ptr<Alerting> alerting;
   std::unique_ptr<DetectionLoop> detection;
   std::unique_ptr<RemoteWriter> remote_write;
   std::set<std::string> nodes_over_limit;  // that were logged; the committer's
@@ -179,6 +184,7 @@ struct Collector::Parts {
   std::unique_ptr<IngestService> ingest;
   std::unique_ptr<QueryApi> query;
   std::unique_ptr<QueryService> query_service;
+  std::unique_ptr<AlertService> alert_service;
   std::unique_ptr<StoreSeriesSource> series;
   std::unique_ptr<promql::Engine> engine;
   std::unique_ptr<PrometheusRoutes> prometheus;
@@ -222,13 +228,18 @@ absl::Status Collector::Parts::MakeStore(const CollectorConfig& config) {
 }
 
 absl::Status Collector::Parts::MakeDetection(const CollectorConfig& config) {
+  alerting = std::make_unique<Alerting>(config.alerts, *store, RealClock(), metrics);
+  FM_RETURN_IF_ERROR(alerting->Load());
   DetectionLoop::Options options;
   options.store = store.get();
   options.clock = &RealClock();
   options.metrics = &metrics;
   options.detectors = {std::make_shared<ChangeDetector>()};
   FM_ASSIGN_OR_RETURN(options.references, MakeRules(config.references));
-  options.on_finding = LogFinding;
+  options.on_finding = [this](const v1::Finding& finding) {
+    LogFinding(finding);
+    alerting->Notify();
+  };
   detection = std::make_unique<DetectionLoop>(std::move(options));
   return absl::OkStatus();
 }
@@ -262,6 +273,7 @@ void Collector::Parts::MakeFleetDetection(const CollectorConfig& config) {
         .RunNow(request, v1::TRIGGER_CONFIRM, {[](const v1::RunProgress&) {}, [](const absl::Status&) {}})
         .status();
   };
+  options.on_finding = [this](const v1::Finding&) { alerting->Notify(); };
   fleet_detection = std::make_unique<FleetDetection>(std::move(options));
 }
 
@@ -291,6 +303,7 @@ void Collector::Parts::MakeIngest(const CollectorConfig& config) {
 std::vector<std::string> Collector::Parts::Problems() const {
   std::vector<std::string> problems = detection->Problems();
   if (const absl::Status state = store->Health(); !state.ok()) problems.push_back(Message(state));
+  for (std::string& problem : alerting->Problems()) problems.push_back(std::move(problem));
   return problems;
 }
 
@@ -319,6 +332,7 @@ void Collector::Parts::MakeQuery() {
   live.backup = [this] { return MakeBackup(*backups); };
   query = std::make_unique<QueryApi>(std::move(options));
   query_service = std::make_unique<QueryService>(QueryService::Options{.api = query.get()});
+  alert_service = std::make_unique<AlertService>(alerting->api());
 }
 
 void Collector::Parts::MakePrometheus(const CollectorConfig& config) {
@@ -336,6 +350,7 @@ absl::Status Collector::Parts::ServeHttp(const CollectorConfig& config) {
       HttpRoutes::Options{.api = query.get(), .metrics = &metrics, .clock = &RealClock()});
   routes->Register(*http);
   prometheus->Register(*http);
+  ServeAlerts(alerting->api(), RealClock(), *http);
   if (config.receive_remote_write) {
     ServeRemoteWrite(*http, [this](const v1::ImportRunsRequest& request) { return import->Import(request); });
   }
@@ -358,6 +373,7 @@ absl::Status Collector::Parts::ServeGrpc(const CollectorConfig& config) {
   builder.SetMaxReceiveMessageSize(static_cast<int>(limits::kMessageBytes));
   builder.RegisterService(ingest->service());
   builder.RegisterService(query_service->service());
+  builder.RegisterService(alert_service->service());
   health_service =
       std::make_unique<HealthService>(HealthService::Options{.states = HealthStates(*store)}, RealClock());
   builder.RegisterService(health_service->service());
@@ -383,6 +399,7 @@ absl::Status Collector::Serve() {
   FM_RETURN_IF_ERROR(parts_->ServeGrpc(config_));
   parts_->detection->Start();
   parts_->fleet_detection->Start();
+  parts_->alerting->Start();
   parts_->maintenance->Start();
   LogInfo("collector serves", {{"grpc", config_.grpc.ToString()},
                                {"http", config_.http.host.empty() ? "none" : config_.http.ToString()},
@@ -407,6 +424,7 @@ void Collector::Stop() {
   if (p.remote_write != nullptr) p.remote_write->Stop();
   if (p.detection != nullptr) p.detection->Stop();
   if (p.fleet_detection != nullptr) p.fleet_detection->Stop();
+  if (p.alerting != nullptr) p.alerting->Stop();
   if (p.maintenance != nullptr) p.maintenance->Stop();
   if (p.routes != nullptr) p.routes->EndStreams();
   if (p.http != nullptr) p.http->Stop();

@@ -245,6 +245,7 @@ absl::StatusOr<CollectorConfig> ParseCollectorConfig(std::string_view text, cons
   if (!(config.max_records_per_second >= 0)) rate.Fault("must not be below 0");
   ingest.NoOtherKeys();
   ReadDetection(root.Key("detection"), config);
+  config.alerts = ReadAlerts(root.Key("alerts"), folder);
   for (YamlValue& item : root.Key("references").Items()) config.references.push_back(ReadReference(item));
   config.limits = ReadLimits(root.Key("limits"));
   absl::Status suites;

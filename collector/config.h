@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include "collector/alert_config.h"
 #include "collector/promql/query_options.h"
 #include "common/daemon/suite_file.h"
 #include "common/http/http_client.h"
@@ -85,6 +86,7 @@ struct CollectorConfig {
   promql::QueryOptions prometheus;
   RemoteWriteConfig remote_write;
   bool receive_remote_write = false;
+  AlertsConfig alerts;
 };
 
 absl::StatusOr<CollectorConfig> LoadCollectorConfig(const std::string& path);

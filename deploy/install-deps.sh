@@ -10,7 +10,7 @@ set -euo pipefail
 
 readonly build_packages=(
   ca-certificates ccache cmake g++ ninja-build pkgconf
-  libabsl-dev libcli11-dev libcpp-httplib-dev libgmock-dev libgrpc++-dev libgtest-dev libnuma-dev
+  libabsl-dev libcli11-dev libcpp-httplib-dev libcurl4-openssl-dev libgmock-dev libgrpc++-dev libgtest-dev libnuma-dev
   libopenblas-dev libprotobuf-dev libre2-dev librocksdb-dev libsnappy-dev libspdlog-dev libsqlite3-dev
   libssl-dev
   libyaml-cpp-dev nlohmann-json3-dev prometheus-cpp-dev protobuf-compiler protobuf-compiler-grpc

@@ -1,19 +1,16 @@
 #include "collector/query/http_routes.h"
 
-#include <google/protobuf/util/json_util.h>
-
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
+#include "collector/query/http_json.h"
 #include "collector/query/progress_buffer.h"
 #include "collector/query/query_api.h"
 #include "collector/query/query_params.h"
@@ -27,55 +24,6 @@ namespace {
 
 constexpr char kPrefix[] = "/api/fleetmark/v1";
 constexpr size_t kPrefixParts = 4;  // of a path split at '/': "", api, fleetmark, v1
-
-absl::StatusOr<std::string> ToJson(const google::protobuf::Message& message) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.preserve_proto_field_names = true;
-  options.always_print_primitive_fields = true;
-  std::string json;
-  const auto status = google::protobuf::util::MessageToJsonString(message, &json, options);
-  if (!status.ok())
-    return absl::InternalError(absl::StrCat("answer as JSON: ", status.message().as_string()));
-  json.push_back('\n');
-  return json;
-}
-
-// Unknown fields are refused: a misspelt one would be lost in silence.
-absl::Status FromJson(const std::string& body, google::protobuf::Message* message) {
-  if (body.empty()) return absl::OkStatus();
-  const auto status = google::protobuf::util::JsonStringToMessage(body, message);
-  if (status.ok()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("body: ", status.message().as_string()));
-}
-
-template <typename Response>
-absl::StatusOr<HttpResponse> Answer(const absl::StatusOr<Response>& result) {
-  if (!result.ok()) return result.status();
-  HttpResponse response;
-  FM_ASSIGN_OR_RETURN(response.body, ToJson(*result));
-  response.headers["Cache-Control"] = "no-store";
-  return response;
-}
-
-// See the header: what a browser can't send from another site without asking first.
-absl::Status CheckPost(const HttpRequest& request) {
-  const std::string type = request.Header("content-type");
-  const std::string media(absl::StripAsciiWhitespace(absl::string_view(type).substr(0, type.find(';'))));
-  if (!absl::EqualsIgnoreCase(media, "application/json")) {
-    return absl::InvalidArgumentError("Content-Type must be application/json");
-  }
-  const std::string origin = request.Header("origin");
-  const std::string host = request.Header("host");
-  if (!origin.empty() && origin != absl::StrCat("http://", host) &&
-      origin != absl::StrCat("https://", host)) {
-    return absl::PermissionDeniedError(absl::StrCat("requests from ", origin, " are not allowed"));
-  }
-  const std::string site = request.Header("sec-fetch-site");
-  if (!site.empty() && site != "same-origin" && site != "none") {
-    return absl::PermissionDeniedError("requests from other sites are not allowed");
-  }
-  return absl::OkStatus();
-}
 
 // The part of the path after the prefix: nodes/NAME/… -> {"nodes", "NAME", …}.
 std::vector<std::string> PathParts(const HttpRequest& request) {

@@ -47,6 +47,11 @@ enum class Family {
   kSenders,
   kDirtyGroups,
   kDetectorState,
+  kAlerts,
+  kAlertHistory,
+  kNotices,
+  kDeadNotices,
+  kSilences,
 };
 
 // Changes that become durable together.

@@ -102,6 +102,15 @@ absl::Status PutFleetNotes(const Database& db, const v1::Finding& notes, WriteSe
   return Replace(old, finding, id, writes, counters);
 }
 
+absl::StatusOr<v1::Finding> GetFinding(const Database& db, const std::string& finding_id) {
+  v1::Finding named;
+  named.set_finding_id(finding_id);
+  FM_ASSIGN_OR_RETURN(const UlidBytes id, IdOf(named));
+  FM_ASSIGN_OR_RETURN(std::optional<v1::Finding> finding, Find(db, UlidKey(id)));
+  if (!finding.has_value()) return absl::NotFoundError("finding " + finding_id);
+  return *std::move(finding);
+}
+
 absl::StatusOr<std::vector<v1::Finding>> OpenFindings(const Database& db, size_t limit) {
   std::vector<v1::Finding> findings;
   Cursor cursor = db.NewCursor(Family::kOpenFindings);

@@ -28,6 +28,9 @@ absl::Status PutFinding(const Database& db, v1::Finding finding, WriteSet* write
 absl::Status PutFleetNotes(const Database& db, const v1::Finding& notes, WriteSet* writes,
                            Counters* counters);
 
+// NotFound, InvalidArgument when it is no ULID.
+absl::StatusOr<v1::Finding> GetFinding(const Database& db, const std::string& finding_id);
+
 // At most `limit` findings that are open, by node.
 absl::StatusOr<std::vector<v1::Finding>> OpenFindings(const Database& db, size_t limit);
 

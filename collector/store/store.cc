@@ -1,10 +1,12 @@
 #include "collector/store/store.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
+#include "collector/store/alert_tables.h"
 #include "collector/store/commit.h"
 #include "collector/store/database.h"
 #include "collector/store/events.h"
@@ -43,6 +45,8 @@ v1::Sample ToSample(const SampleColumns& samples, size_t i) {
 struct Store::Impl {
   Options options;
   std::unique_ptr<Database> db;
+  std::unique_ptr<AlertTables> alerts;
+  std::atomic<uint64_t> findings_version{1};
 
   // Writers take turns, for the time of the write too: each reads what it then changes. Readers never wait
   // for it.
@@ -106,6 +110,7 @@ absl::StatusOr<std::unique_ptr<Store>> Store::Open(const Options& options) {
   database.reserve_bytes = options.reserve_bytes;
   database.env = options.env;
   FM_ASSIGN_OR_RETURN(impl->db, Database::Open(database));
+  impl->alerts = std::make_unique<AlertTables>(impl->db.get());
   FM_ASSIGN_OR_RETURN(const std::optional<std::string> value, impl->db->Get(Family::kMeta, kCountersKey));
   if (value.has_value()) {
     FM_ASSIGN_OR_RETURN(const Counters counters, DecodeCounters(*value));
@@ -185,6 +190,7 @@ absl::Status Store::PutEvaluation(const Evaluation& evaluation) {
     FM_RETURN_IF_ERROR(PutFinding(*impl_->db, finding, &writes, &counters));
   }
   FM_RETURN_IF_ERROR(impl_->Write(std::move(writes), counters));
+  if (!evaluation.findings.empty()) ++impl_->findings_version;
   if (cleaned.has_value()) impl_->catalog.Publish(*std::move(cleaned));
   return absl::OkStatus();
 }
@@ -207,14 +213,24 @@ absl::Status Store::PutFleetEvaluation(const FleetEvaluation& evaluation) {
   for (const v1::Finding& notes : evaluation.notes) {
     FM_RETURN_IF_ERROR(PutFleetNotes(*impl_->db, notes, &writes, &counters));
   }
-  return impl_->Write(std::move(writes), counters);
+  FM_RETURN_IF_ERROR(impl_->Write(std::move(writes), counters));
+  if (!evaluation.findings.empty() || !evaluation.notes.empty()) ++impl_->findings_version;
+  return absl::OkStatus();
 }
+
+uint64_t Store::FindingsVersion() const { return impl_->findings_version; }
+
+AlertTables& Store::alerts() { return *impl_->alerts; }
 
 absl::StatusOr<std::string> Store::FleetDetectionState() const {
   FM_ASSIGN_OR_RETURN(const std::optional<std::string> value,
                       impl_->db->Get(Family::kMeta, kFleetDetectionKey));
   if (!value.has_value()) return std::string();
   return DecodeBytes(*value);
+}
+
+absl::StatusOr<v1::Finding> Store::GetFinding(const std::string& finding_id) const {
+  return collector::GetFinding(*impl_->db, finding_id);
 }
 
 absl::StatusOr<std::vector<v1::Finding>> Store::OpenFindings(size_t limit) const {

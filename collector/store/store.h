@@ -37,6 +37,8 @@ class Env;
 
 namespace fleetmark::collector {
 
+class AlertTables;
+
 // Records of one sender, ascending in sequence, already validated.
 struct SenderRecords {
   std::string node;
@@ -248,12 +250,19 @@ class Store {
                                                     std::string* next_token) const;
   absl::StatusOr<std::vector<v1::Finding>> ListFindings(const v1::ListFindingsRequest& filter,
                                                         const Page& page, std::string* next_token) const;
+  absl::StatusOr<v1::Finding> GetFinding(const std::string& finding_id) const;
   // At most `limit` findings that are open, by node.
   absl::StatusOr<std::vector<v1::Finding>> OpenFindings(size_t limit) const;
   absl::StatusOr<std::vector<v1::Event>> ListEvents(const v1::ListEventsRequest& filter, const Page& page,
                                                     std::string* next_token) const;
 
   absl::StatusOr<StoreCounts> Counts() const;
+
+  // Moves whenever a finding was put or changed, so that who follows them knows when to look again.
+  uint64_t FindingsVersion() const;
+
+  // Lives as long as the store.
+  AlertTables& alerts();
 
   // OK while writes are taken; else why not.
   absl::Status Health() const;

@@ -29,7 +29,7 @@ FOREIGN = {
     r"prometheus/": ("common/obs",),
     r"CLI/": ("cli/main.cc",),
     r"sqlite3\.h": ("agent/spool",),
-    r"curl/": (),
+    r"curl/": ("collector/notify/curl_transport.cc",),
     r"snappy\.h": ("collector/remote",),
     r"re2/": ("plugins/parse", "collector/promql/matcher.cc", "collector/store/series_catalog.cc"),
     r"nlohmann/": ("plugins",),

@@ -1,0 +1,34 @@
+// AlertService over gRPC: hands each call to a small worker pool and translates its status. A full queue of
+// calls answers RESOURCE_EXHAUSTED.
+//
+// Thread-safety: gRPC calls it from its threads. Ownership: `api` must outlive it, and it the gRPC server.
+#ifndef FLEETMARK_COLLECTOR_QUERY_ALERT_SERVICE_H_
+#define FLEETMARK_COLLECTOR_QUERY_ALERT_SERVICE_H_
+
+#include <cstddef>
+#include <memory>
+
+namespace grpc {
+class Service;
+}
+
+namespace fleetmark::collector {
+
+class AlertApi;
+
+class AlertService {
+ public:
+  explicit AlertService(const AlertApi& api, size_t threads = 1, size_t queue = 64);
+  ~AlertService();
+
+  // To register with a grpc::ServerBuilder.
+  grpc::Service* service();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace fleetmark::collector
+
+#endif  // FLEETMARK_COLLECTOR_QUERY_ALERT_SERVICE_H_
