@@ -9,8 +9,8 @@
 #include "grpcpp/support/server_callback.h"
 
 #include "collector/query/query_api.h"
-#include "collector/query/worker_pool.h"
 #include "common/base/mutex.h"
+#include "common/base/worker_pool.h"
 #include "common/net/grpc_status.h"
 #include "fleetmark/v1/fleet.grpc.pb.h"
 
