@@ -54,7 +54,7 @@ int RunStoreCommand(const std::vector<std::string>& arguments, const CollectorCo
   if (arguments.size() == 1 && arguments[0] == "check") return Check(config.data_dir);
   if (arguments.size() == 1 && arguments[0] == "repair") return Repair(config.data_dir);
   if (arguments.size() == 1 && arguments[0] == "compact") return Compact(config.data_dir);
-  return Fail(absl::InvalidArgumentError("the commands are check, repair and compact"), kExitUsage);
+  return Fail(absl::InvalidArgumentError("the commands are check, repair, compact and ca"), kExitUsage);
 }
 
 }  // namespace fleetmark::collector

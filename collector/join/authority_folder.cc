@@ -35,7 +35,7 @@ constexpr size_t kMaxRequestBytes = 8 << 10;
 constexpr absl::Duration kAuthorityLifetime = absl::Hours(24 * 3650);
 // A list is made at each revocation, not by the calendar.
 constexpr absl::Duration kCrlLifetime = absl::Hours(24 * 3650);
-constexpr absl::Duration kClockTolerance = absl::Hours(1);
+constexpr absl::Duration kClockTolerance = absl::Hours(1);  // or a quarter of a shorter life
 
 // Held while it lives, against other threads and processes.
 class FolderLock {
@@ -70,8 +70,9 @@ absl::Status AuthorityFolder::Write(const std::string& name, const std::string& 
   return ReplaceFile(Path(name), content, mode);
 }
 
-TlsFiles AuthorityFolder::ServerFiles() const {
-  return {Path("ca.pem"), Path("collector.pem"), Path("collector.pem"), Path("crl.pem")};
+TlsFiles AuthorityFolder::ServerFiles(const std::string& folder) {
+  const std::string own = absl::StrCat(folder, "/collector.pem");
+  return {absl::StrCat(folder, "/ca.pem"), own, own, absl::StrCat(folder, "/crl.pem")};
 }
 
 absl::StatusOr<Signer> AuthorityFolder::ReadSigner() const {
@@ -173,9 +174,10 @@ absl::StatusOr<AuthorityFolder::Issued> AuthorityFolder::Issue(const std::string
   FM_ASSIGN_OR_RETURN(const Certificate authority, ReadCertificate(signer.certificate_pem));
   const absl::Time now = clock_.Now();
   const absl::Time until = std::min(now + options_.node_lifetime, authority.not_after);
+  const absl::Duration early = std::min(kClockTolerance, options_.node_lifetime / 4);
   Issued out;
   FM_ASSIGN_OR_RETURN(out.certificate_pem,
-                      SignNode(signer, request_pem, node, {now - kClockTolerance, until}));
+                      SignNode(signer, request_pem, node, {now - early, until}));
   FM_RETURN_IF_ERROR(Note(node, out.certificate_pem));
   out.authorities_pem = signer.certificate_pem;
   return out;

@@ -77,7 +77,7 @@ class AuthorityFolder {
   absl::Status RemoveExpiredTokens();
 
   // What a daemon or a client of this authority has in its `tls` section.
-  TlsFiles ServerFiles() const;
+  static TlsFiles ServerFiles(const std::string& folder);
 
  private:
   std::string Path(const std::string& name) const;

@@ -32,11 +32,10 @@ absl::Status BecomeOwner(const std::string& data_dir) {
   return absl::OkStatus();
 }
 
-int Init(AuthorityFolder& authority, const std::vector<std::string>& names) {
+int Init(AuthorityFolder& authority, const std::vector<std::string>& names, const std::string& folder) {
   if (const absl::Status status = authority.Init(names); !status.ok()) return Fail(status, kExitFailed);
-  const TlsFiles files = authority.ServerFiles();
   printf("the authority's certificate is %s; who can read the folder beside it can pose as any node\n",
-         files.ca.c_str());
+         AuthorityFolder::ServerFiles(folder).ca.c_str());
   return kExitOk;
 }
 
@@ -79,7 +78,7 @@ int RunCaCommand(const std::vector<std::string>& arguments, const AuthorityFolde
   AuthorityFolder authority(options, RealClock());
   const std::string command = arguments.empty() ? "" : arguments.front();
   const std::vector<std::string> rest(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
-  if (command == "init" && !rest.empty()) return Init(authority, rest);
+  if (command == "init" && !rest.empty()) return Init(authority, rest, options.folder);
   if (command == "token" && rest.size() == 1) return Token(authority, rest[0]);
   if (command == "revoke" && rest.size() == 1) return Revoke(authority, rest[0]);
   if (command == "list" && rest.empty()) return List(authority);

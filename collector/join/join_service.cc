@@ -54,9 +54,9 @@ void Note(const char* what, const std::string& node, const std::string& peer,
 }  // namespace
 
 struct JoinServices::Impl {
-  class Join final : public v1::JoinService::CallbackService {
+  class JoinRpc final : public v1::JoinService::CallbackService {
    public:
-    explicit Join(Impl& impl) : impl_(impl) {}
+    explicit JoinRpc(Impl& impl) : impl_(impl) {}
     grpc::ServerUnaryReactor* Join(grpc::CallbackServerContext* context, const v1::JoinRequest* request,
                                    v1::JoinResponse* response) override {
       return impl_.Do(context, [this, context, request, response] {
@@ -70,9 +70,9 @@ struct JoinServices::Impl {
     Impl& impl_;
   };
 
-  class Certificate final : public v1::CertificateService::CallbackService {
+  class CertificateRpc final : public v1::CertificateService::CallbackService {
    public:
-    explicit Certificate(Impl& impl) : impl_(impl) {}
+    explicit CertificateRpc(Impl& impl) : impl_(impl) {}
     grpc::ServerUnaryReactor* Renew(grpc::CallbackServerContext* context, const v1::RenewRequest* request,
                                     v1::RenewResponse* response) override {
       return impl_.Do(context, [this, context, request, response] {
@@ -101,8 +101,8 @@ struct JoinServices::Impl {
   }
 
   AuthorityFolder& authority;
-  class Join join{*this};
-  class Certificate certificate{*this};
+  JoinRpc join{*this};
+  CertificateRpc certificate{*this};
   WorkerPool pool{kThreads, kQueue};
 };
 

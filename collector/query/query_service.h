@@ -8,7 +8,13 @@
 #define FLEETMARK_COLLECTOR_QUERY_QUERY_SERVICE_H_
 
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <optional>
+
+#include "absl/status/status.h"
+
+#include "common/tls/certificate.h"
 
 namespace grpc {
 class Service;
@@ -22,6 +28,8 @@ class QueryService {
  public:
   struct Options {
     const QueryApi* api = nullptr;
+    // May the caller with this certificate (none without TLS) use the service? Empty: every caller may.
+    std::function<absl::Status(const std::optional<Certificate>& peer)> check_caller;
     size_t threads = 2;
     size_t queue = 64;
   };

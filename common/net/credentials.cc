@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include <utility>
+#include <vector>
 
 #include "grpc/grpc_security_constants.h"
 #include "grpcpp/security/auth_context.h"
@@ -21,30 +22,21 @@ namespace {
 
 namespace tls = grpc::experimental;
 
-// How often gRPC looks. A client needs its certificate when it connects, and there are many clients, whose
-// nodes are not to feel them.
 constexpr unsigned kServerReloadSeconds = 2;
-constexpr unsigned kClientReloadSeconds = 60;
-
-using Provider = std::shared_ptr<tls::FileWatcherCertificateProvider>;
 
 // See the header. The list of TLS 1.3's own ciphers is a separate one.
 void RefuseOlderTls() { setenv("GRPC_SSL_CIPHER_SUITES", "PSK-AES256-GCM-SHA384", /*overwrite=*/1); }
 
-Provider Watch(const TlsMaterial& material, unsigned seconds) {
+std::shared_ptr<tls::CertificateProviderInterface> Watch(const TlsMaterial& material) {
   return std::make_shared<tls::FileWatcherCertificateProvider>(
-      material.identity_path(), material.identity_path(), material.authorities_path(), seconds);
+      material.identity_path(), material.identity_path(), material.authorities_path(), kServerReloadSeconds);
 }
 
-Provider ReadOnce(const TlsFiles& files) {
-  constexpr unsigned kNeverSeconds = 1 << 30;
-  return std::make_shared<tls::FileWatcherCertificateProvider>(files.key, files.certificate, files.ca,
-                                                               kNeverSeconds);
-}
-
-std::shared_ptr<grpc::ChannelCredentials> ChannelCredentials(Provider provider) {
+std::shared_ptr<grpc::ChannelCredentials> ChannelCredentials(const TlsMaterial& material) {
+  const std::string identity = material.identity();
   tls::TlsChannelCredentialsOptions options;
-  options.set_certificate_provider(std::move(provider));
+  options.set_certificate_provider(std::make_shared<tls::StaticDataCertificateProvider>(
+      material.authorities(), std::vector<tls::IdentityKeyCertPair>{{identity, identity}}));
   options.watch_root_certs();
   options.watch_identity_key_cert_pairs();
   return tls::TlsCredentials(options);
@@ -100,20 +92,20 @@ class Pinned final : public tls::ExternalCertificateVerifier {
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials(const TlsFiles& files) {
   if (!files.enabled()) return grpc::InsecureChannelCredentials();
   RefuseOlderTls();
-  FM_RETURN_IF_ERROR(CheckTlsFiles(files));
-  return ChannelCredentials(ReadOnce(files));
+  FM_ASSIGN_OR_RETURN(const auto material, TlsMaterial::Load(files));
+  return ChannelCredentials(*material);
 }
 
-std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentials(std::shared_ptr<TlsMaterial> material) {
+std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentials(const TlsMaterial* material) {
   if (material == nullptr) return grpc::InsecureChannelCredentials();
   RefuseOlderTls();
-  return ChannelCredentials(Watch(*material, kClientReloadSeconds));
+  return ChannelCredentials(*material);
 }
 
 std::shared_ptr<grpc::ServerCredentials> MakeServerCredentials(std::shared_ptr<TlsMaterial> material) {
   if (material == nullptr) return grpc::InsecureServerCredentials();
   RefuseOlderTls();
-  tls::TlsServerCredentialsOptions options(Watch(*material, kServerReloadSeconds));
+  tls::TlsServerCredentialsOptions options(Watch(*material));
   options.watch_root_certs();
   options.watch_identity_key_cert_pairs();
   options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
@@ -124,7 +116,7 @@ std::shared_ptr<grpc::ServerCredentials> MakeServerCredentials(std::shared_ptr<T
 
 std::shared_ptr<grpc::ServerCredentials> MakeJoinServerCredentials(std::shared_ptr<TlsMaterial> material) {
   RefuseOlderTls();
-  tls::TlsServerCredentialsOptions options(Watch(*material, kServerReloadSeconds));
+  tls::TlsServerCredentialsOptions options(Watch(*material));
   options.watch_identity_key_cert_pairs();
   options.set_cert_request_type(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
   return tls::TlsServerCredentials(options);

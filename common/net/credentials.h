@@ -32,14 +32,14 @@ class ServerContextBase;
 
 namespace fleetmark {
 
-// For a program that ends soon; `files` are not read again.
+// `files` as they are now.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials(const TlsFiles& files);
 
-// For daemons: as `material` has them. Null: plaintext. A client's certificates are looked at once a minute, a
-// server's every two seconds.
-std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentials(std::shared_ptr<TlsMaterial> material);
+// As `material` has them now: a client makes them anew for each connection, which needs no thread that looks
+// whether something has changed. Null: plaintext.
+std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentials(const TlsMaterial* material);
 
-// Clients must show a certificate of an authority of ours that is not revoked.
+// As `material` has them at any time, within two seconds. Clients must show a certificate of an authority of ours that is not revoked.
 std::shared_ptr<grpc::ServerCredentials> MakeServerCredentials(std::shared_ptr<TlsMaterial> material);
 
 // The server shows its certificate, and asks for none: for nodes that have none yet.

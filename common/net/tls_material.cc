@@ -105,6 +105,16 @@ bool TlsMaterial::RevocationsAreStale(absl::Time now) const {
   return revocations_.stale(now);
 }
 
+std::string TlsMaterial::identity() const {
+  MutexLock lock(mu_);
+  return content_.identity;
+}
+
+std::string TlsMaterial::authorities() const {
+  MutexLock lock(mu_);
+  return content_.authorities;
+}
+
 Certificate TlsMaterial::own() const {
   MutexLock lock(mu_);
   return own_;

@@ -39,7 +39,10 @@ class TlsMaterial {
   // The daemon's own certificate.
   Certificate own() const;
 
-  // What gRPC is to watch: the key with its certificates, and the authorities.
+  // In PEM: the key with its certificates, and the authorities.
+  std::string identity() const;
+  std::string authorities() const;
+  // The same as files, for gRPC to watch.
   const std::string& identity_path() const { return identity_path_; }
   const std::string& authorities_path() const { return authorities_path_; }
 
