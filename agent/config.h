@@ -15,8 +15,8 @@
 #include "absl/time/time.h"
 
 #include "agent/gate/gate_config.h"
-#include "common/daemon/suite_file.h"
 #include "common/daemon/config_sections.h"
+#include "common/daemon/suite_file.h"
 #include "common/model/labels.h"
 #include "common/net/endpoint.h"
 #include "common/obs/log.h"

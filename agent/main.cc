@@ -49,8 +49,7 @@ int main(int argc, char** argv) {
   const absl::StatusOr<bool> is_command = agent::IsCommand(flags.arguments);
   if (!is_command.ok()) return Fail(is_command.status(), kExitUsage);
   const bool is_join = *is_command && flags.arguments.front() == "join";
-  auto config =
-      agent::LoadAgentConfig(flags.config, is_join ? TlsFilesAre::kToCome : TlsFilesAre::kThere);
+  auto config = agent::LoadAgentConfig(flags.config, is_join ? TlsFilesAre::kToCome : TlsFilesAre::kThere);
   if (!config.ok()) return Fail(config.status(), kExitConfig);
   // Asked often, and needs nothing but the data folder: not the plugins.
   if (is_join || (*is_command && flags.arguments.front() == "health")) {

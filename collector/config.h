@@ -63,7 +63,7 @@ struct CollectorConfig {
   std::vector<std::string> node_name_rules;  // NodeNames
   std::string authority_folder;              // empty: the site's own authority, or none
   absl::Duration node_certificate_lifetime;
-  HostPort join;  // where nodes join; no host: nowhere
+  HostPort join;                 // where nodes join; no host: nowhere
   bool allow_plaintext = false;  // listen in plain text beyond this machine
   std::string web_dir;           // empty: no dashboard
   LogOptions log;

@@ -67,9 +67,8 @@ absl::Status TakeCertificate(const CertificateRequest& asked, const std::string&
   if (std::none_of(certificate.uris.begin(), certificate.uris.end(), is_node)) {
     return absl::PermissionDeniedError("the collector's answer is the certificate of another node");
   }
-  const bool known = std::any_of(authorities.begin(), authorities.end(), [&authority](const Certificate& c) {
-    return c.fingerprint == authority;
-  });
+  const bool known = std::any_of(authorities.begin(), authorities.end(),
+                                 [&authority](const Certificate& c) { return c.fingerprint == authority; });
   if (!authority.empty() && !known) {
     return absl::PermissionDeniedError("the collector's answer lacks the authority that the token names");
   }

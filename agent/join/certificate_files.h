@@ -1,10 +1,11 @@
-// The node's certificate on its disk: what is asked for it, what comes back, and whether that is what was asked.
+// The node's certificate on its disk: what is asked for it, what comes back, and whether that is what was
+// asked.
 //
 // The key is made here and goes nowhere but into the node's own file, readable by the agent's user alone. A
 // configuration that names one file for key and certificate has both replaced in one step.
 //
-// Thread-safety: functions without state. Errors: InvalidArgument or PermissionDenied for an answer that is not
-// what was asked; those of files.
+// Thread-safety: functions without state. Errors: InvalidArgument or PermissionDenied for an answer that is
+// not what was asked; those of files.
 #ifndef FLEETMARK_AGENT_JOIN_CERTIFICATE_FILES_H_
 #define FLEETMARK_AGENT_JOIN_CERTIFICATE_FILES_H_
 
@@ -39,8 +40,8 @@ absl::Status TakeCertificate(const CertificateRequest& asked, const std::string&
                              const std::string& certificate_pem, const std::string& authorities_pem,
                              const std::string& authority, const TlsFiles& files);
 
-// When to ask for the next one: when a third of its life is left, and up to a thirtieth earlier, other nodes at
-// other times. InfiniteFuture for one that no collector made.
+// When to ask for the next one: when a third of its life is left, and up to a thirtieth earlier, other nodes
+// at other times. InfiniteFuture for one that no collector made.
 absl::Time RenewalTime(const Certificate& certificate, const std::string& node);
 
 }  // namespace fleetmark::agent

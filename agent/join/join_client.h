@@ -2,8 +2,8 @@
 //
 // Thread-safety: Renewal belongs to its thread and its owner; the functions have no state. Calls block up to
 // half a minute.
-// Errors: Unavailable and DeadlineExceeded when no collector answers; PermissionDenied when one refuses; those of
-// TakeCertificate.
+// Errors: Unavailable and DeadlineExceeded when no collector answers; PermissionDenied when one refuses;
+// those of TakeCertificate.
 #ifndef FLEETMARK_AGENT_JOIN_JOIN_CLIENT_H_
 #define FLEETMARK_AGENT_JOIN_JOIN_CLIENT_H_
 
@@ -25,8 +25,9 @@ namespace fleetmark::agent {
 absl::Status JoinFleet(const std::string& address, const std::string& token, const std::string& node,
                        const TlsFiles& files, Clock& clock);
 
-// Looks after the agent's certificate: takes changed files, and renews what the collector made before it ends.
-// Ownership: owns its thread. What fails is tried again, after a tenth of the time that is left at most.
+// Looks after the agent's certificate: takes changed files, and renews what the collector made before it
+// ends. Ownership: owns its thread. What fails is tried again, after a tenth of the time that is left at
+// most.
 class CertificateRenewal {
  public:
   struct Options {

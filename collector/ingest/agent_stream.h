@@ -43,8 +43,7 @@ class AgentStream final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::C
                           public std::enable_shared_from_this<AgentStream> {
  public:
   // `on_done` is called once, after everything else.
-  AgentStream(IngestParts& parts, std::optional<Certificate> peer,
-              std::function<void(AgentStream*)> on_done)
+  AgentStream(IngestParts& parts, std::optional<Certificate> peer, std::function<void(AgentStream*)> on_done)
       : parts_(parts), peer_(std::move(peer)), on_done_(std::move(on_done)) {}
 
   void Begin();

@@ -37,8 +37,8 @@ struct IngestService::Impl final : v1::AgentService::CallbackService {
 
 grpc::ServerBidiReactor<v1::AgentMessage, v1::CollectorMessage>* IngestService::Impl::Connect(
     grpc::CallbackServerContext* context) {
-  auto stream = std::make_shared<AgentStream>(parts, Peer(*context),
-                                              [this](AgentStream* ended) { Forget(ended); });
+  auto stream =
+      std::make_shared<AgentStream>(parts, Peer(*context), [this](AgentStream* ended) { Forget(ended); });
   absl::Status status;
   {
     MutexLock lock(mu);

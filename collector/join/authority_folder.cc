@@ -161,7 +161,8 @@ absl::StatusOr<AuthorityFolder::Issued> AuthorityFolder::Renew(const Certificate
   const bool known = std::any_of(issued.begin(), issued.end(),
                                  [&current](const auto& c) { return c.serial == current.serial; });
   if (!known || revoked.Holds(current)) {
-    return absl::PermissionDeniedError(absl::StrCat("certificate ", current.serial, " of node '", node, "' is ",
+    return absl::PermissionDeniedError(absl::StrCat("certificate ", current.serial, " of node '", node,
+                                                    "' is ",
                                                     known ? "revoked" : "not in this authority's book"));
   }
   return Issue(node, request_pem);
@@ -176,8 +177,7 @@ absl::StatusOr<AuthorityFolder::Issued> AuthorityFolder::Issue(const std::string
   const absl::Time until = std::min(now + options_.node_lifetime, authority.not_after);
   const absl::Duration early = std::min(kClockTolerance, options_.node_lifetime / 4);
   Issued out;
-  FM_ASSIGN_OR_RETURN(out.certificate_pem,
-                      SignNode(signer, request_pem, node, {now - early, until}));
+  FM_ASSIGN_OR_RETURN(out.certificate_pem, SignNode(signer, request_pem, node, {now - early, until}));
   FM_RETURN_IF_ERROR(Note(node, out.certificate_pem));
   out.authorities_pem = signer.certificate_pem;
   return out;
@@ -233,7 +233,8 @@ absl::StatusOr<size_t> AuthorityFolder::Revoke(const std::string& node) {
   // What was revoked so long ago has expired by itself.
   revoked.erase(std::remove_if(revoked.begin(), revoked.end(),
                                [&](const Revoked& r) {
-                                 return r.when + std::max(options_.node_lifetime, absl::Hours(24 * 366)) < now;
+                                 return r.when + std::max(options_.node_lifetime, absl::Hours(24 * 366)) <
+                                        now;
                                }),
                 revoked.end());
   for (const NodeCertificate& c : issued) revoked.push_back({c.serial, now});
@@ -268,8 +269,7 @@ absl::StatusOr<bool> AuthorityFolder::RenewServerIfDue() {
   FM_ASSIGN_OR_RETURN(const Certificate own, ReadCertificate(*pem));
   if (own.not_after - clock_.Now() > (own.not_after - own.not_before) / 3) return false;
   FM_ASSIGN_OR_RETURN(const std::string names, ReadFile(Path("names"), kMaxPemBytes));
-  FM_RETURN_IF_ERROR(
-      WriteServerCertificate(signer, absl::StrSplit(names, '\n', absl::SkipEmpty())));
+  FM_RETURN_IF_ERROR(WriteServerCertificate(signer, absl::StrSplit(names, '\n', absl::SkipEmpty())));
   return true;
 }
 

@@ -1,7 +1,7 @@
 // fleetmark-collector ca init, token, revoke and list: the collector's own certificate authority.
 //
-// They work on its folder, beside a collector that runs or not. Started by root, they first become the owner of
-// the data folder, so that the collector can read what they leave.
+// They work on its folder, beside a collector that runs or not. Started by root, they first become the owner
+// of the data folder, so that the collector can read what they leave.
 //
 // Thread-safety: called from main alone, before any thread.
 #ifndef FLEETMARK_COLLECTOR_JOIN_CA_COMMANDS_H_

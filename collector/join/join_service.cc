@@ -95,7 +95,8 @@ struct JoinServices::Impl {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
     const bool taken = pool.Submit([reactor, work = std::move(work)] { reactor->Finish(work()); });
     if (!taken) {
-      reactor->Finish(ToGrpc(absl::ResourceExhaustedError("too many nodes ask for certificates; try again later")));
+      reactor->Finish(
+          ToGrpc(absl::ResourceExhaustedError("too many nodes ask for certificates; try again later")));
     }
     return reactor;
   }

@@ -80,9 +80,9 @@ absl::StatusOr<std::string> MakeJoinToken(const std::string& folder, const std::
   }
   FM_ASSIGN_OR_RETURN(const std::string id, RandomHex(kIdBytes));
   FM_ASSIGN_OR_RETURN(const std::string secret, RandomHex(kSecretBytes));
-  FM_RETURN_IF_ERROR(ReplaceFile(
-      absl::StrCat(folder, "/", id),
-      absl::StrCat(Sha256Hex(secret), " ", absl::ToUnixSeconds(expires), " ", node, "\n"), 0600));
+  FM_RETURN_IF_ERROR(
+      ReplaceFile(absl::StrCat(folder, "/", id),
+                  absl::StrCat(Sha256Hex(secret), " ", absl::ToUnixSeconds(expires), " ", node, "\n"), 0600));
   return absl::StrCat(kVersion, ".", id, ".", secret, ".", fingerprint);
 }
 

@@ -1,7 +1,7 @@
 // Calls a function again and again, in a thread of its own, with a pause in between.
 //
-// Thread-safety: the constructor and Stop belong to the owner; the function runs in the repeater's thread alone.
-// Ownership: owns its thread; what the function uses must outlive Stop, which the destructor calls.
+// Thread-safety: the constructor and Stop belong to the owner; the function runs in the repeater's thread
+// alone. Ownership: owns its thread; what the function uses must outlive Stop, which the destructor calls.
 #ifndef FLEETMARK_COMMON_BASE_REPEATER_H_
 #define FLEETMARK_COMMON_BASE_REPEATER_H_
 

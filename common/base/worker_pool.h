@@ -1,5 +1,5 @@
-// A few threads that take work from a bounded queue, so that work which waits for a disk never holds up gRPC's own
-// threads.
+// A few threads that take work from a bounded queue, so that work which waits for a disk never holds up
+// gRPC's own threads.
 //
 // Thread-safety: Submit from any thread. Ownership: owns its threads; the destructor finishes what was
 // submitted and joins them.

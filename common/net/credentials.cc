@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "grpc/grpc_security_constants.h"
 #include "grpcpp/security/auth_context.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/security/server_credentials.h"
@@ -16,6 +15,7 @@
 
 #include "common/base/status.h"
 #include "common/net/grpc_status.h"
+#include "grpc/grpc_security_constants.h"
 
 namespace fleetmark {
 namespace {
@@ -76,8 +76,8 @@ class Pinned final : public tls::ExternalCertificateVerifier {
     HostPort address;
     const std::string name(target.data(), target.size());
     if (!ParseHostPort(name, &address).ok()) address.host = name;
-    *status = ToGrpc(VerifyPinnedServer(std::string_view(chain.data(), chain.size()), pin_, address.host,
-                                        clock_.Now()));
+    *status = ToGrpc(
+        VerifyPinnedServer(std::string_view(chain.data(), chain.size()), pin_, address.host, clock_.Now()));
     return true;
   }
   void Cancel(tls::TlsCustomVerificationCheckRequest*) override {}
@@ -109,8 +109,7 @@ std::shared_ptr<grpc::ServerCredentials> MakeServerCredentials(std::shared_ptr<T
   options.watch_root_certs();
   options.watch_identity_key_cert_pairs();
   options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  options.set_certificate_verifier(
-      tls::ExternalCertificateVerifier::Create<NotRevoked>(std::move(material)));
+  options.set_certificate_verifier(tls::ExternalCertificateVerifier::Create<NotRevoked>(std::move(material)));
   return tls::TlsServerCredentials(options);
 }
 
@@ -127,8 +126,7 @@ std::shared_ptr<grpc::ChannelCredentials> MakeJoinChannelCredentials(const std::
   tls::TlsChannelCredentialsOptions options;
   options.set_verify_server_certs(false);
   options.set_check_call_host(false);
-  options.set_certificate_verifier(
-      tls::ExternalCertificateVerifier::Create<Pinned>(pin, std::ref(clock)));
+  options.set_certificate_verifier(tls::ExternalCertificateVerifier::Create<Pinned>(pin, std::ref(clock)));
   return tls::TlsCredentials(options);
 }
 

@@ -5,8 +5,8 @@
 // only.
 //
 // gRPC 1.51 offers no way to ask for TLS 1.3 alone. What it does offer is the list of ciphers of older
-// versions, by an environment variable that is read once: it is set, before the first use, to one that needs a
-// shared secret which nobody has, so that an older handshake finds no cipher. A test holds that.
+// versions, by an environment variable that is read once: it is set, before the first use, to one that needs
+// a shared secret which nobody has, so that an older handshake finds no cipher. A test holds that.
 //
 // Thread-safety: functions without state; the first call of any belongs before other threads, since it sets
 // that variable. Errors: those of CheckTlsFiles.
@@ -39,7 +39,8 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials
 // whether something has changed. Null: plaintext.
 std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentials(const TlsMaterial* material);
 
-// As `material` has them at any time, within two seconds. Clients must show a certificate of an authority of ours that is not revoked.
+// As `material` has them at any time, within two seconds. Clients must show a certificate of an authority of
+// ours that is not revoked.
 std::shared_ptr<grpc::ServerCredentials> MakeServerCredentials(std::shared_ptr<TlsMaterial> material);
 
 // The server shows its certificate, and asks for none: for nodes that have none yet.

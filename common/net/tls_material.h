@@ -1,14 +1,14 @@
 // The key, certificates and lists of revoked ones that a daemon uses: its files as they last were good.
 //
-// gRPC watches files by itself, but takes a half-written or mismatched pair as it comes, and then refuses every
-// new connection. So the files are read and checked here, and gRPC watches a copy in memory (memfd), in one
-// piece and replaced in one step (dup2).
+// gRPC watches files by itself, but takes a half-written or mismatched pair as it comes, and then refuses
+// every new connection. So the files are read and checked here, and gRPC watches a copy in memory (memfd), in
+// one piece and replaced in one step (dup2).
 //
 // Thread-safety: all methods, any thread. Ownership: shared by whoever makes credentials of it. Its two
 // descriptors stay open for the life of the process, since a thread of gRPC's reads through them until some
 // time after the credentials are gone.
-// Errors: InvalidArgument for files that are no PEM, a key that is not the certificate's, or a revocation list
-// that no authority signed; those of reading a file.
+// Errors: InvalidArgument for files that are no PEM, a key that is not the certificate's, or a revocation
+// list that no authority signed; those of reading a file.
 #ifndef FLEETMARK_COMMON_NET_TLS_MATERIAL_H_
 #define FLEETMARK_COMMON_NET_TLS_MATERIAL_H_
 

@@ -45,7 +45,8 @@ absl::Status AddExtension(X509* x509, X509* issuer, int nid, const std::string& 
   return absl::OkStatus();
 }
 
-// Names come from outside, and OpenSSL's textual form of this extension has a syntax of its own: built by hand.
+// Names come from outside, and OpenSSL's textual form of this extension has a syntax of its own: built by
+// hand.
 absl::Status AddAlternativeName(GENERAL_NAMES* names, int type, std::string_view value) {
   std::unique_ptr<GENERAL_NAME, Deleter<GENERAL_NAME_free>> name(GENERAL_NAME_new());
   std::unique_ptr<ASN1_STRING, Deleter<ASN1_STRING_free>> text(
@@ -76,8 +77,8 @@ absl::Status AddAlternativeNames(X509* x509, const Profile& profile) {
 }
 
 // `issuer` null: signs itself.
-absl::StatusOr<std::string> Sign(const Profile& profile, EVP_PKEY* subject_key, X509* issuer, EVP_PKEY* issuer_key,
-                                 Validity validity) {
+absl::StatusOr<std::string> Sign(const Profile& profile, EVP_PKEY* subject_key, X509* issuer,
+                                 EVP_PKEY* issuer_key, Validity validity) {
   const X509Ptr x509(X509_new());
   FM_ASSIGN_OR_RETURN(const Integer serial, NewSerial());
   X509_NAME* subject = X509_get_subject_name(x509.get());
@@ -123,7 +124,8 @@ Profile EndProfile(std::string_view common_name, const char* usage) {
 
 absl::Status AddRevoked(X509_CRL* crl, const Revoked& revoked) {
   BIGNUM* raw = nullptr;
-  if (BN_hex2bn(&raw, revoked.serial.c_str()) == 0) return Error(absl::StrCat("serial '", revoked.serial, "'"));
+  if (BN_hex2bn(&raw, revoked.serial.c_str()) == 0)
+    return Error(absl::StrCat("serial '", revoked.serial, "'"));
   const Number number(raw);
   const Integer serial(BN_to_ASN1_INTEGER(number.get(), nullptr));
   std::unique_ptr<X509_REVOKED, Deleter<X509_REVOKED_free>> entry(X509_REVOKED_new());
@@ -151,8 +153,8 @@ absl::StatusOr<Signer> MakeAuthority(std::string_view name, Validity validity) {
   return out;
 }
 
-absl::StatusOr<std::string> SignNode(const Signer& signer, std::string_view request_pem, std::string_view node,
-                                     Validity validity) {
+absl::StatusOr<std::string> SignNode(const Signer& signer, std::string_view request_pem,
+                                     std::string_view node, Validity validity) {
   const openssl::Bio bio = openssl::ReadBio(request_pem);
   const openssl::RequestPtr request(PEM_read_bio_X509_REQ(bio.get(), nullptr, nullptr, nullptr));
   if (request == nullptr) return Error("no request for a certificate in PEM");

@@ -32,8 +32,8 @@ struct Validity {
 // A new authority that may sign certificates of ends, and no further authorities.
 absl::StatusOr<Signer> MakeAuthority(std::string_view name, Validity validity);
 
-// A certificate in PEM for the key of `request_pem`, whose signature must be right: else somebody could have a
-// key certified that is not his. Everything else that the request says is ignored.
+// A certificate in PEM for the key of `request_pem`, whose signature must be right: else somebody could have
+// a key certified that is not his. Everything else that the request says is ignored.
 absl::StatusOr<std::string> SignNode(const Signer& signer, std::string_view request_pem,
                                      std::string_view node, Validity validity);
 

@@ -125,16 +125,15 @@ absl::Status Verify(X509_STORE_CTX* context, const std::string& host, absl::Time
   X509_VERIFY_PARAM_set_flags(parameters, X509_V_FLAG_PARTIAL_CHAIN);
   X509_VERIFY_PARAM_set_time(parameters, absl::ToTimeT(now));
   unsigned char address[16];
-  const bool is_address = inet_pton(AF_INET, host.c_str(), address) == 1 ||
-                          inet_pton(AF_INET6, host.c_str(), address) == 1;
+  const bool is_address =
+      inet_pton(AF_INET, host.c_str(), address) == 1 || inet_pton(AF_INET6, host.c_str(), address) == 1;
   const int named = is_address ? X509_VERIFY_PARAM_set1_ip_asc(parameters, host.c_str())
                                : X509_VERIFY_PARAM_set1_host(parameters, host.c_str(), host.size());
   if (named != 1) return Error(absl::StrCat("host name '", host, "'"));
   if (X509_verify_cert(context) == 1) return absl::OkStatus();
   ERR_clear_error();
-  return absl::PermissionDeniedError(
-      absl::StrCat("the server's certificate: ",
-                   X509_verify_cert_error_string(X509_STORE_CTX_get_error(context))));
+  return absl::PermissionDeniedError(absl::StrCat(
+      "the server's certificate: ", X509_verify_cert_error_string(X509_STORE_CTX_get_error(context))));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Private keys, and requests for a certificate of them (PKCS #10), as an agent makes them: the key itself goes
-// nowhere.
+// Private keys, and requests for a certificate of them (PKCS #10), as an agent makes them: the key itself
+// goes nowhere.
 //
 // Keys are of the curve P-256: accepted everywhere TLS 1.3 is, and small.
 //

@@ -21,7 +21,9 @@ absl::Status Error(std::string_view what) {
       absl::StrCat(std::string(what), reason == nullptr ? "" : ": ", reason == nullptr ? "" : reason));
 }
 
-Bio ReadBio(std::string_view bytes) { return Bio(BIO_new_mem_buf(bytes.data(), static_cast<int>(bytes.size()))); }
+Bio ReadBio(std::string_view bytes) {
+  return Bio(BIO_new_mem_buf(bytes.data(), static_cast<int>(bytes.size())));
+}
 
 std::string Content(BIO* bio) {
   char* data = nullptr;
