@@ -129,7 +129,7 @@ class IdentityTest(EndToEndTest):
         return openssl("x509", "-in", pem, "-noout", "-serial", cwd=self.folder).strip()
 
     def test_a_node_joins_renews_and_is_revoked(self):
-        collector = self.own_authority(lifetime="16s")
+        collector = self.own_authority(lifetime="40s")
         agent = self.node("n1", collector, [TICK])
         status, output = self.join(agent, self.token(collector, "n1"))
         self.assertEqual(status, 0, output)
@@ -146,9 +146,9 @@ class IdentityTest(EndToEndTest):
 
         first = self.serial(pem)
         agent.start()
-        wait_for("the certificate is renewed twice", lambda: agent.process.text().count("certificate was renewed") >= 2, 90)
+        wait_for("the certificate is renewed twice", lambda: agent.process.text().count("certificate was renewed") >= 2, 180)
         self.assertNotEqual(self.serial(pem), first)
-        wait_for("a stream ended with its certificate", lambda: "has expired" in collector.process.text(), 60)
+        wait_for("a stream ended with its certificate", lambda: "has expired" in collector.process.text(), 120)
         done = len(agent.completed_runs())
         wait_for("runs go on", lambda: len(agent.completed_runs()) > done + 2)
 
