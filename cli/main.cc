@@ -189,7 +189,8 @@ void AddDetect(CLI::App& app, Invocation& invocation) {
   CLI::App* command =
       app.add_subcommand("detect", "What changed in the series that a file holds, or a stored one");
   CLI::App* source = command->add_option_group("series", "Where the series comes from");
-  source->add_option("file", o->file, "CSV (value, or time,value) or JSON; no collector is asked");
+  source->add_option("file", o->file,
+                     "CSV (value, or time,value) or JSON, - for standard input; no collector is asked");
   source->add_option("--series", o->series,
                      "A stored series' number instead of a file; its newest 100,000 samples");
   source->require_option(1);

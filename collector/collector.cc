@@ -32,11 +32,10 @@
 #include "collector/query/store_series_source.h"
 #include "collector/remote/remote_writer.h"
 #include "collector/remote/write_receiver.h"
-#include "collector/store/maintenance_loop.h"
 #include "collector/store/store.h"
 #include "common/base/clock.h"
 #include "common/base/file.h"
-#include "common/base/repeater.h"
+#include "common/base/periodic_thread.h"
 #include "common/base/status.h"
 #include "common/http/http_server.h"
 #include "common/model/limits.h"
@@ -169,7 +168,7 @@ struct Collector::Parts {
   std::unique_ptr<AuthorityFolder> authority;
   std::unique_ptr<JoinServices> join_services;
   std::unique_ptr<Store> store;
-  std::unique_ptr<MaintenanceLoop> maintenance;
+  std::unique_ptr<PeriodicThread> maintenance;
   IngestMetrics ingest_metrics{metrics};
   Sessions sessions{Sessions::Options{}, RealClock()};
   std::unique_ptr<LeaseTable> leases;
@@ -190,7 +189,7 @@ struct Collector::Parts {
   std::unique_ptr<HealthService> health_service;
   std::unique_ptr<grpc::Server> grpc;
   std::unique_ptr<grpc::Server> join;
-  std::unique_ptr<Repeater> certificates;
+  std::unique_ptr<PeriodicThread> certificates;
   std::string certificate_fault;  // of the thread `certificates`
   bool stopped = false;
 };
@@ -216,7 +215,9 @@ absl::Status Collector::Parts::MakeStore(const CollectorConfig& config) {
                        config.keep_silent_series,
                        static_cast<uint64_t>(config.max_store_bytes)};
   FM_ASSIGN_OR_RETURN(store, Store::Open(options));
-  maintenance = std::make_unique<MaintenanceLoop>(*store, RealClock(), kMaintenanceInterval, LogMaintenance);
+  maintenance = std::make_unique<PeriodicThread>(RealClock(), kMaintenanceInterval, [this] {
+    LogMaintenance(store->Maintain(absl::ToUnixNanos(RealClock().Now())));
+  });
   return absl::OkStatus();
 }
 
@@ -413,10 +414,9 @@ void Collector::Parts::LookAfterCertificates() {
 
 absl::Status Collector::Parts::ServeJoin(const CollectorConfig& config) {
   if (tls == nullptr) return absl::OkStatus();
-  certificates = std::make_unique<Repeater>(RealClock(), kCertificateInterval, [this] {
-    LookAfterCertificates();
-    return kCertificateInterval;
-  });
+  certificates = std::make_unique<PeriodicThread>(RealClock(), kCertificateInterval,
+                                                  [this] { LookAfterCertificates(); });
+  certificates->Start();
   if (join_services == nullptr || config.join.host.empty()) return absl::OkStatus();
   grpc::ServerBuilder builder;
   int port = 0;

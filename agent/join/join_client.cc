@@ -21,9 +21,12 @@ namespace fleetmark::agent {
 namespace {
 
 constexpr absl::Duration kTimeout = absl::Seconds(30);
-constexpr absl::Duration kLookInterval = absl::Minutes(1);
-constexpr absl::Duration kShortestPause = absl::Seconds(1);
 constexpr int kAnswerBytes = 4 << 20;  // authorities of a large site
+
+absl::Duration LookInterval(const Certificate& certificate) {
+  const absl::Duration life = certificate.not_after - certificate.not_before;
+  return std::clamp(life / 40, absl::Seconds(1), absl::Minutes(1));
+}
 
 std::shared_ptr<grpc::Channel> Channel(const std::string& address,
                                        const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
@@ -60,11 +63,13 @@ CertificateRenewal::CertificateRenewal(Options options, std::shared_ptr<TlsMater
     : options_(std::move(options)),
       material_(std::move(material)),
       clock_(clock),
-      repeater_(clock, kShortestPause, [this] { return Look(); }) {}
+      thread_(clock, LookInterval(material_->own()), [this] { Look(); }) {
+  thread_.Start();
+}
 
 CertificateRenewal::~CertificateRenewal() { Stop(); }
 
-void CertificateRenewal::Stop() { repeater_.Stop(); }
+void CertificateRenewal::Stop() { thread_.Stop(); }
 
 absl::Status CertificateRenewal::Renew() {
   FM_ASSIGN_OR_RETURN(const CertificateRequest asked, MakeCertificateRequest(options_.node));
@@ -85,10 +90,9 @@ absl::Status CertificateRenewal::Renew() {
   return status;
 }
 
-absl::Duration CertificateRenewal::Look() {
+void CertificateRenewal::Look() {
   absl::Status status;
-  absl::Time due = RenewalTime(material_->own(), options_.node);
-  if (due <= clock_.Now()) {
+  if (RenewalTime(material_->own(), options_.node) <= clock_.Now()) {
     status = Renew();
     if (status.ok()) LogInfo("the node's certificate was renewed", {{"node", options_.node}});
   }
@@ -101,10 +105,6 @@ absl::Duration CertificateRenewal::Look() {
              {"ends", absl::FormatTime(absl::RFC3339_sec, material_->own().not_after, absl::UTCTimeZone())}});
   }
   fault_ = fault;
-  const absl::Time now = clock_.Now();
-  due = RenewalTime(material_->own(), options_.node);
-  const absl::Duration pause = due > now ? due - now : (material_->own().not_after - now) / 10;
-  return std::clamp(pause, kShortestPause, kLookInterval);
 }
 
 }  // namespace fleetmark::agent

@@ -15,7 +15,7 @@
 #include "absl/time/time.h"
 
 #include "common/base/clock.h"
-#include "common/base/repeater.h"
+#include "common/base/periodic_thread.h"
 #include "common/net/endpoint.h"
 #include "common/net/tls_material.h"
 
@@ -41,14 +41,14 @@ class CertificateRenewal {
   void Stop();
 
  private:
-  absl::Duration Look();
+  void Look();
   absl::Status Renew();
 
   const Options options_;
   const std::shared_ptr<TlsMaterial> material_;
   Clock& clock_;
   std::string fault_;  // told last; of the thread
-  Repeater repeater_;
+  PeriodicThread thread_;
 };
 
 }  // namespace fleetmark::agent

@@ -140,6 +140,19 @@ TEST_F(Commands, DetectInAStoredSeries) {
   EXPECT_EQ(Run("detect file.csv --series 9").exit_status, 2);
 }
 
+TEST(Detect, ReadsAFileFromStandardInput) {
+  const auto piped = [](const std::string& input) {
+    return Process({"/bin/sh", "-c", absl::StrCat(input, " | ", Program(), " detect - -o json")}, {}).Wait();
+  };
+  const Result found = piped("for i in $(seq 60); do echo $((1000 + i * 7 % 5 + (i > 40) * 200)); done");
+  EXPECT_EQ(found.exit_status, 0) << found.err;
+  EXPECT_THAT(found.out, HasSubstr("\"samples\": 60"));
+  EXPECT_THAT(found.out, HasSubstr("\"index\": 40"));
+  const Result empty = piped(":");
+  EXPECT_EQ(empty.exit_status, 2);
+  EXPECT_THAT(empty.err, HasSubstr("standard input"));
+}
+
 TEST_F(Commands, Runs) {
   const Result result = Run("runs");
   EXPECT_EQ(result.out,
