@@ -143,7 +143,10 @@ void Agent::Parts::MakeScheduler() {
 
 absl::Status Agent::Parts::MakeUploader() {
   GrpcUploadConnector::Options connection;
-  FM_ASSIGN_OR_RETURN(connection.credentials, MakeChannelCredentials(config.tls));
+  if (config.tls.enabled()) {
+    FM_ASSIGN_OR_RETURN(tls, TlsMaterial::Load(config.tls));
+  }
+  connection.credentials = [this] { return MakeChannelCredentials(tls.get()); };
   connection.agent_version = FM_VERSION;
   connector = std::make_unique<GrpcUploadConnector>(std::move(connection));
 
@@ -206,6 +209,10 @@ absl::Status Agent::Serve() {
   p.facts->Start();
   p.RecordLostRuns();
   p.uploader->Start();
+  if (p.tls != nullptr) {
+    p.renewal = std::make_unique<CertificateRenewal>(
+        CertificateRenewal::Options{config_.node_name, config_.collectors, config_.tls}, p.tls, p.clock);
+  }
   p.scheduler->Run();
   const auto set = p.Benchmarks();
   LogInfo("agent runs", {{"node", config_.node_name},
@@ -232,6 +239,7 @@ void Agent::Stop() {
   Parts& p = *parts_;
   if (std::exchange(p.stopped, true)) return;
   if (p.health != nullptr) p.health->Stop();
+  if (p.renewal != nullptr) p.renewal->Stop();
   if (p.scheduler != nullptr) p.scheduler->Stop();
   p.local_requests.Stop();
   p.leases.Stop();

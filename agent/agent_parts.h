@@ -24,6 +24,7 @@
 #include "agent/gate/gate.h"
 #include "agent/gate/kubelet_client.h"
 #include "agent/gpu/gpu_reader.h"
+#include "agent/join/join_client.h"
 #include "agent/lease/lease_client.h"
 #include "agent/local_control.h"
 #include "agent/run/benchmark_runner.h"
@@ -39,6 +40,7 @@
 #include "common/base/clock.h"
 #include "common/http/http_server.h"
 #include "common/net/health_server.h"
+#include "common/net/tls_material.h"
 #include "common/obs/metrics.h"
 #include "common/run/cgroup.h"
 #include "common/run/plugin_run.h"
@@ -137,8 +139,10 @@ struct Agent::Parts {
   std::unique_ptr<RunPool> pool;
   std::unique_ptr<FactWatcher> facts;
   std::unique_ptr<Scheduler> scheduler;
+  std::shared_ptr<TlsMaterial> tls;  // null: plaintext
   std::unique_ptr<GrpcUploadConnector> connector;
   std::unique_ptr<Uploader> uploader;
+  std::unique_ptr<CertificateRenewal> renewal;  // null: plaintext
   std::unique_ptr<HttpServer> http;
   std::unique_ptr<HttpServer> local;
   std::unique_ptr<HealthServer> health;

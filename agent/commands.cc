@@ -8,9 +8,11 @@
 #include "absl/strings/str_cat.h"
 
 #include "agent/agent.h"
+#include "agent/join/join_client.h"
 #include "agent/local_control.h"
 #include "agent/plan_text.h"
 #include "common/base/clock.h"
+#include "common/base/file.h"
 #include "common/base/status.h"
 #include "common/daemon/program.h"
 
@@ -20,7 +22,8 @@ ABSL_FLAG(absl::Duration, expires, absl::Minutes(1),
 namespace fleetmark::agent {
 namespace {
 
-constexpr char kCommands[] = "health, plan, run BENCHMARK [epilog]";
+constexpr size_t kMaxTokenBytes = 4096;
+constexpr char kCommands[] = "health, plan, run BENCHMARK [epilog], join ADDRESS [TOKEN_FILE]";
 
 int Plan(const AgentConfig& config, const BenchmarkSet& benchmarks) {
   const auto text = PlanFromAgent(config.data_dir);
@@ -58,12 +61,29 @@ int RunBenchmark(const LocalRunRequest& request, const AgentConfig& config,
   return report.exit_status;
 }
 
+// The token comes by a file or standard input: arguments are everybody's to read.
+int Join(const AgentConfig& config, const std::string& address, const std::string& token_file) {
+  if (!config.tls.enabled()) {
+    return Fail(absl::FailedPreconditionError(
+                    "the configuration has no section `tls`, which says where the certificate goes"),
+                kExitConfig);
+  }
+  const absl::StatusOr<std::string> token = ReadFile(token_file, kMaxTokenBytes);
+  if (!token.ok()) return Fail(token.status(), kExitUsage);
+  const absl::Status status = JoinFleet(address, *token, config.node_name, config.tls, RealClock());
+  if (!status.ok()) return Fail(status, kExitFailed);
+  printf("node %s has joined; its certificate is %s\n", config.node_name.c_str(),
+         config.tls.certificate.c_str());
+  return kExitOk;
+}
+
 }  // namespace
 
 absl::StatusOr<bool> IsCommand(const std::vector<std::string>& arguments) {
   if (arguments.empty()) return false;
   const std::string& command = arguments.front();
   if ((command == "health" || command == "plan") && arguments.size() == 1) return true;
+  if (command == "join" && (arguments.size() == 2 || arguments.size() == 3)) return true;
   if (command == "run" && arguments.size() == 2) return true;
   if (command == "run" && arguments.size() == 3 && arguments[2] == "epilog") return true;
   return absl::InvalidArgumentError(
@@ -74,6 +94,9 @@ int RunCommand(const std::vector<std::string>& arguments, const AgentConfig& con
                const std::shared_ptr<const BenchmarkSet>& benchmarks) {
   const std::string& command = arguments.front();
   if (command == "health") return HealthCommand(config.data_dir);
+  if (command == "join") {
+    return Join(config, arguments[1], arguments.size() == 3 ? arguments[2] : "/dev/stdin");
+  }
   if (command == "plan") return Plan(config, *benchmarks);
   LocalRunRequest request;
   request.benchmark = arguments[1];

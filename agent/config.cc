@@ -144,12 +144,12 @@ void ReadFacts(YamlValue facts, const std::string& folder, AgentConfig& config) 
 }  // namespace
 
 absl::StatusOr<AgentConfig> ParseAgentConfig(std::string_view text, const std::string& origin,
-                                             const std::string& folder) {
+                                             const std::string& folder, TlsFilesAre tls) {
   YamlReader reader(text, origin);
   YamlValue root = reader.root();
   AgentConfig config;
   ReadNode(root.Key("node"), config);
-  config.tls = ReadTlsSection(root.Key("tls"), folder);
+  config.tls = ReadTlsSection(root.Key("tls"), folder, tls);
   config.allow_plaintext = root.Key("allow_plaintext").Bool(false);
   ReadCollectors(root.RequiredKey("collectors"), config);
   ReadPlugins(root, folder, config);
@@ -179,10 +179,10 @@ absl::StatusOr<AgentConfig> ParseAgentConfig(std::string_view text, const std::s
   return config;
 }
 
-absl::StatusOr<AgentConfig> LoadAgentConfig(const std::string& path) {
+absl::StatusOr<AgentConfig> LoadAgentConfig(const std::string& path, TlsFilesAre tls) {
   FM_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, limits::kConfigFileBytes));
   const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
-  return ParseAgentConfig(text, path, folder.string());
+  return ParseAgentConfig(text, path, folder.string(), tls);
 }
 
 }  // namespace fleetmark::agent

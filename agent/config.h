@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 
 #include "agent/gate/gate_config.h"
+#include "common/daemon/config_sections.h"
 #include "common/daemon/suite_file.h"
 #include "common/model/labels.h"
 #include "common/net/endpoint.h"
@@ -59,11 +60,12 @@ struct AgentConfig {
   std::vector<BenchmarkConfig> benchmarks;
 };
 
-absl::StatusOr<AgentConfig> LoadAgentConfig(const std::string& path);
+absl::StatusOr<AgentConfig> LoadAgentConfig(const std::string& path, TlsFilesAre tls = TlsFilesAre::kThere);
 
 // The same from text; `folder` is where relative paths and includes start.
 absl::StatusOr<AgentConfig> ParseAgentConfig(std::string_view text, const std::string& origin,
-                                             const std::string& folder);
+                                             const std::string& folder,
+                                             TlsFilesAre tls = TlsFilesAre::kThere);
 
 }  // namespace fleetmark::agent
 

@@ -43,14 +43,16 @@ int main(int argc, char** argv) {
   agent::QuietGrpc();
   const DaemonFlags flags = ParseDaemonFlags(
       argc, argv,
-      "Runs benchmarks on this node and sends the results. Commands: health, plan, run BENCHMARK [epilog].",
+      "Runs benchmarks on this node and sends the results. Commands: health, plan, run BENCHMARK [epilog], "
+      "join ADDRESS [TOKEN_FILE].",
       "/etc/fleetmark/agent.yaml");
   const absl::StatusOr<bool> is_command = agent::IsCommand(flags.arguments);
   if (!is_command.ok()) return Fail(is_command.status(), kExitUsage);
-  auto config = agent::LoadAgentConfig(flags.config);
+  const bool is_join = *is_command && flags.arguments.front() == "join";
+  auto config = agent::LoadAgentConfig(flags.config, is_join ? TlsFilesAre::kToCome : TlsFilesAre::kThere);
   if (!config.ok()) return Fail(config.status(), kExitConfig);
   // Asked often, and needs nothing but the data folder: not the plugins.
-  if (*is_command && flags.arguments.front() == "health") {
+  if (is_join || (*is_command && flags.arguments.front() == "health")) {
     return agent::RunCommand(flags.arguments, *config, nullptr);
   }
   if (!flags.log_level.empty())

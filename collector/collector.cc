@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 
+#include "collector/access/node_names.h"
 #include "collector/alerting.h"
 #include "collector/control/lease_table.h"
 #include "collector/control/plan_book.h"
@@ -22,6 +24,7 @@
 #include "collector/ingest/ingest_metrics.h"
 #include "collector/ingest/ingest_service.h"
 #include "collector/ingest/run_import.h"
+#include "collector/join/join_service.h"
 #include "collector/promql/engine.h"
 #include "collector/query/alert_api.h"
 #include "collector/query/alert_http.h"
@@ -59,6 +62,10 @@ constexpr auto kGrpcDrain = std::chrono::seconds(5);
 // which they heard nothing.
 constexpr int kMinPingMs = 20'000;
 constexpr absl::Duration kMaintenanceInterval = absl::Minutes(10);
+// How soon a revoked certificate ends its streams, and renewed files are taken.
+constexpr absl::Duration kCertificateInterval = absl::Seconds(3);
+constexpr int kJoinIdleMs = 30'000;
+constexpr int kJoinMessageBytes = 64 << 10;
 constexpr int kKeepaliveMs = 120'000;  // the collector's own pings, to notice agents that vanished
 
 ReferenceRule ToRule(const ReferenceConfig& config) {
@@ -151,6 +158,13 @@ absl::StatusOr<v1::BackupResponse> MakeBackup(Backups& backups) {
 
 }  // namespace
 
+AuthorityFolder::Options ToAuthorityOptions(const CollectorConfig& config) {
+  AuthorityFolder::Options options;
+  options.folder = config.authority_folder;
+  options.node_lifetime = config.node_certificate_lifetime;
+  return options;
+}
+
 // In the order of construction; destroyed in reverse.
 struct Collector::Parts {
   // The steps of a start, in this order; nothing runs before Serve but the committer, which has no work.
@@ -163,10 +177,21 @@ struct Collector::Parts {
   void MakeQuery();
   void MakePrometheus(const CollectorConfig& config);
   absl::Status ServeHttp(const CollectorConfig& config);
+  absl::Status MakeIdentity(const CollectorConfig& config);
   absl::Status ServeGrpc(const CollectorConfig& config);
+  absl::Status ServeJoin(const CollectorConfig& config);
+  // What a peer may not, or nothing: see IngestService::Options::check_peer.
+  absl::Status CheckPeer(const std::optional<Certificate>& peer, const std::string& node) const;
+  // The same of FleetService, which is for people: they could write as any node by ImportRuns.
+  absl::Status CheckCaller(const std::optional<Certificate>& peer) const;
+  void LookAfterCertificates();
   std::vector<std::string> Problems() const;
 
   Metrics metrics;
+  std::shared_ptr<TlsMaterial> tls;  // null: plaintext
+  std::optional<NodeNames> node_names;
+  std::unique_ptr<AuthorityFolder> authority;
+  std::unique_ptr<JoinServices> join_services;
   std::unique_ptr<Store> store;
   std::unique_ptr<PeriodicThread> maintenance;
   std::unique_ptr<Backups> backups;
@@ -192,6 +217,9 @@ struct Collector::Parts {
   std::unique_ptr<HttpServer> http;
   std::unique_ptr<HealthService> health_service;
   std::unique_ptr<grpc::Server> grpc;
+  std::unique_ptr<grpc::Server> join;
+  std::unique_ptr<PeriodicThread> certificates;
+  std::string certificate_fault;  // of the thread `certificates`
   bool stopped = false;
 };
 
@@ -296,6 +324,11 @@ void Collector::Parts::MakeIngest(const CollectorConfig& config) {
   IngestService::Options options;
   options.collector_version = FM_VERSION;
   options.max_records_per_second = config.max_records_per_second;
+  if (tls != nullptr) {
+    options.check_peer = [this](const std::optional<Certificate>& peer, const std::string& node) {
+      return CheckPeer(peer, node);
+    };
+  }
   ingest = std::make_unique<IngestService>(std::move(options), *store, *committer, sessions, *leases, *plans,
                                            ingest_metrics, RealClock());
 }
@@ -331,8 +364,16 @@ void Collector::Parts::MakeQuery() {
   live.import_runs = [this](const v1::ImportRunsRequest& request) { return import->Import(request); };
   live.backup = [this] { return MakeBackup(*backups); };
   query = std::make_unique<QueryApi>(std::move(options));
-  query_service = std::make_unique<QueryService>(QueryService::Options{.api = query.get()});
-  alert_service = std::make_unique<AlertService>(alerting->api());
+  QueryService::Options service;
+  service.api = query.get();
+  AlertService::Options alerts;
+  alerts.api = &alerting->api();
+  if (tls != nullptr) {
+    service.check_caller = [this](const std::optional<Certificate>& peer) { return CheckCaller(peer); };
+    alerts.check_caller = service.check_caller;
+  }
+  query_service = std::make_unique<QueryService>(std::move(service));
+  alert_service = std::make_unique<AlertService>(std::move(alerts));
 }
 
 void Collector::Parts::MakePrometheus(const CollectorConfig& config) {
@@ -359,10 +400,9 @@ absl::Status Collector::Parts::ServeHttp(const CollectorConfig& config) {
 }
 
 absl::Status Collector::Parts::ServeGrpc(const CollectorConfig& config) {
-  FM_ASSIGN_OR_RETURN(auto credentials, MakeServerCredentials(config.tls));
   grpc::ServerBuilder builder;
   int port = 0;
-  builder.AddListeningPort(config.grpc.ToString(), credentials, &port);
+  builder.AddListeningPort(config.grpc.ToString(), MakeServerCredentials(tls), &port);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMinPingMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
@@ -377,13 +417,88 @@ absl::Status Collector::Parts::ServeGrpc(const CollectorConfig& config) {
   health_service =
       std::make_unique<HealthService>(HealthService::Options{.states = HealthStates(*store)}, RealClock());
   builder.RegisterService(health_service->service());
+  if (join_services != nullptr && tls != nullptr) builder.RegisterService(join_services->certificate());
   grpc = builder.BuildAndStart();
   if (grpc != nullptr && port != 0) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat("gRPC: can't listen on ", config.grpc.ToString(),
                                              ": the address is in use or not this machine's"));
 }
 
+absl::Status Collector::Parts::MakeIdentity(const CollectorConfig& config) {
+  FM_ASSIGN_OR_RETURN(node_names, NodeNames::Create(config.node_name_rules));
+  if (!config.authority_folder.empty()) {
+    authority = std::make_unique<AuthorityFolder>(ToAuthorityOptions(config), RealClock());
+    FM_RETURN_IF_ERROR(authority->RenewServerIfDue().status());
+    join_services = std::make_unique<JoinServices>(*authority);
+  }
+  if (config.tls.enabled()) {
+    FM_ASSIGN_OR_RETURN(tls, TlsMaterial::Load(config.tls));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Collector::Parts::CheckPeer(const std::optional<Certificate>& peer,
+                                         const std::string& node) const {
+  if (!peer.has_value()) return absl::PermissionDeniedError("no certificate was shown");
+  if (tls->IsRevoked(*peer)) return absl::PermissionDeniedError("the certificate is revoked");
+  // A stream may outlive the certificate that it began with.
+  if (peer->not_after < RealClock().Now()) return absl::PermissionDeniedError("the certificate has expired");
+  return node_names->Check(*peer, node);
+}
+
+absl::Status Collector::Parts::CheckCaller(const std::optional<Certificate>& peer) const {
+  if (!peer.has_value()) return absl::PermissionDeniedError("no certificate was shown");
+  if (tls->IsRevoked(*peer)) return absl::PermissionDeniedError("the certificate is revoked");
+  if (!NodeNames::IsNodes(*peer)) return absl::OkStatus();
+  return absl::PermissionDeniedError("a node's certificate is good for the node's results alone");
+}
+
+void Collector::Parts::LookAfterCertificates() {
+  if (authority != nullptr) {
+    const absl::StatusOr<bool> renewed = authority->RenewServerIfDue();
+    if (!renewed.ok()) LogError("the collector's certificate was not renewed", {{"error", renewed.status()}});
+    if (const absl::Status status = authority->RemoveExpiredTokens(); !status.ok()) {
+      LogWarn("expired tokens were not removed", {{"error", status}});
+    }
+  }
+  const absl::StatusOr<bool> changed = tls->Refresh();
+  if (!changed.ok()) {
+    // Told once: it is the same each time until somebody mends it.
+    if (const std::string fault = changed.status().ToString(); fault != certificate_fault) {
+      LogError("certificates can't be taken; the last good ones stay in use", {{"error", changed.status()}});
+      certificate_fault = fault;
+    }
+  } else {
+    certificate_fault.clear();
+    if (*changed) {
+      LogInfo("changed certificates are in use", {{"serial", tls->own().serial}});
+      if (tls->RevocationsAreStale(RealClock().Now())) LogWarn("the revocation list is out of date", {});
+    }
+  }
+  ingest->Recheck();
+}
+
+absl::Status Collector::Parts::ServeJoin(const CollectorConfig& config) {
+  if (tls == nullptr) return absl::OkStatus();
+  certificates = std::make_unique<PeriodicThread>(RealClock(), kCertificateInterval,
+                                                  [this] { LookAfterCertificates(); });
+  certificates->Start();
+  if (join_services == nullptr || config.join.host.empty()) return absl::OkStatus();
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort(config.join.ToString(), MakeJoinServerCredentials(tls), &port);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kJoinIdleMs);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, kJoinIdleMs);
+  builder.SetMaxReceiveMessageSize(kJoinMessageBytes);
+  builder.RegisterService(join_services->join());
+  join = builder.BuildAndStart();
+  if (join != nullptr && port != 0) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("authority.listen: can't listen on ", config.join.ToString()));
+}
+
 absl::Status Collector::OpenStore() {
+  FM_RETURN_IF_ERROR(parts_->MakeIdentity(config_));
   FM_RETURN_IF_ERROR(parts_->MakeStore(config_));
   FM_RETURN_IF_ERROR(parts_->MakeDetection(config_));
   FM_RETURN_IF_ERROR(parts_->MakeRemoteWrite(config_));
@@ -397,6 +512,7 @@ absl::Status Collector::OpenStore() {
 absl::Status Collector::Serve() {
   FM_RETURN_IF_ERROR(parts_->ServeHttp(config_));
   FM_RETURN_IF_ERROR(parts_->ServeGrpc(config_));
+  FM_RETURN_IF_ERROR(parts_->ServeJoin(config_));
   parts_->detection->Start();
   parts_->fleet_detection->Start();
   parts_->alerting->Start();
@@ -415,6 +531,8 @@ void Collector::Stop() {
   if (std::exchange(p.stopped, true)) return;
   if (p.backups != nullptr) p.backups->Stop();
   if (p.health_service != nullptr) p.health_service->Stop();
+  if (p.certificates != nullptr) p.certificates->Stop();
+  if (p.join != nullptr) p.join->Shutdown(absl::ToChronoTime(RealClock().Now()) + kGrpcDrain);
   if (p.ingest != nullptr) p.ingest->Stop();
   if (p.grpc != nullptr) {
     p.grpc->Shutdown(absl::ToChronoTime(RealClock().Now()) + kGrpcDrain);

@@ -10,8 +10,12 @@
 #include "absl/status/status.h"
 
 #include "collector/config.h"
+#include "collector/join/authority_folder.h"
 
 namespace fleetmark::collector {
+
+// Of the configuration's section `authority`.
+AuthorityFolder::Options ToAuthorityOptions(const CollectorConfig& config);
 
 class Collector {
  public:

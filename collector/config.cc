@@ -9,6 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 
+#include "collector/access/node_names.h"
+#include "collector/join/authority_folder.h"
 #include "common/base/file.h"
 #include "common/base/status.h"
 #include "common/config/yaml_reader.h"
@@ -209,6 +211,24 @@ void ReadDetection(YamlValue detection, CollectorConfig& config) {
   detection.NoOtherKeys();
 }
 
+void ReadAuthority(YamlValue section, const std::string& folder, CollectorConfig& config) {
+  if (!section.present()) return;
+  config.authority_folder = ReadPath(section.Key("folder"), config.data_dir + "/authority", folder);
+  config.node_certificate_lifetime =
+      section.Key("node_lifetime").Duration(absl::Hours(24 * 30), absl::Seconds(10), absl::Hours(24 * 366));
+  config.join = ReadHostPort(section.Key("listen"), "");
+  section.NoOtherKeys();
+}
+
+void ReadTls(YamlValue& root, const std::string& folder, TlsFilesAre are, CollectorConfig& config) {
+  TlsFiles otherwise;
+  if (!config.authority_folder.empty()) otherwise = AuthorityFolder::ServerFiles(config.authority_folder);
+  config.tls = ReadTlsSection(root.Key("tls"), folder, are, otherwise);
+  YamlValue rules = root.Key("node_certificates");
+  config.node_name_rules = rules.present() ? rules.Strings() : NodeNames::DefaultRules();
+  rules.Check(NodeNames::Create(config.node_name_rules).status());
+}
+
 HostPort ReadListener(YamlValue section, const std::string& default_value, bool needs_tls,
                       const CollectorConfig& config) {
   YamlValue listen = section.Key("listen");
@@ -227,12 +247,13 @@ HostPort ReadListener(YamlValue section, const std::string& default_value, bool 
 }  // namespace
 
 absl::StatusOr<CollectorConfig> ParseCollectorConfig(std::string_view text, const std::string& origin,
-                                                     const std::string& folder) {
+                                                     const std::string& folder, TlsFilesAre tls) {
   YamlReader reader(text, origin);
   YamlValue root = reader.root();
   CollectorConfig config;
   config.data_dir = ReadPath(root.RequiredKey("data_dir"), "", folder);
-  config.tls = ReadTlsSection(root.Key("tls"), folder);
+  ReadAuthority(root.Key("authority"), folder, config);
+  ReadTls(root, folder, tls, config);
   config.allow_plaintext = root.Key("allow_plaintext").Bool(false);
   config.grpc = ReadListener(root.Key("grpc"), "127.0.0.1:9410", true, config);
   config.http = ReadListener(root.Key("http"), "127.0.0.1:9412", false, config);
@@ -267,10 +288,10 @@ absl::StatusOr<CollectorConfig> ParseCollectorConfig(std::string_view text, cons
   return config;
 }
 
-absl::StatusOr<CollectorConfig> LoadCollectorConfig(const std::string& path) {
+absl::StatusOr<CollectorConfig> LoadCollectorConfig(const std::string& path, TlsFilesAre tls) {
   FM_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, limits::kConfigFileBytes));
   const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
-  return ParseCollectorConfig(text, path, folder.string());
+  return ParseCollectorConfig(text, path, folder.string(), tls);
 }
 
 }  // namespace fleetmark::collector

@@ -15,6 +15,7 @@
 
 #include "collector/alert_config.h"
 #include "collector/promql/query_options.h"
+#include "common/daemon/config_sections.h"
 #include "common/daemon/suite_file.h"
 #include "common/http/http_client.h"
 #include "common/model/labels.h"
@@ -60,6 +61,10 @@ struct CollectorConfig {
   HostPort grpc;
   HostPort http;  // no host: no HTTP
   TlsFiles tls;
+  std::vector<std::string> node_name_rules;  // NodeNames
+  std::string authority_folder;              // empty: the site's own authority, or none
+  absl::Duration node_certificate_lifetime;
+  HostPort join;                 // where nodes join; no host: nowhere
   bool allow_plaintext = false;  // listen in plain text beyond this machine
   std::string web_dir;           // empty: no dashboard
   LogOptions log;
@@ -89,9 +94,11 @@ struct CollectorConfig {
   AlertsConfig alerts;
 };
 
-absl::StatusOr<CollectorConfig> LoadCollectorConfig(const std::string& path);
+absl::StatusOr<CollectorConfig> LoadCollectorConfig(const std::string& path,
+                                                    TlsFilesAre tls = TlsFilesAre::kThere);
 absl::StatusOr<CollectorConfig> ParseCollectorConfig(std::string_view text, const std::string& origin,
-                                                     const std::string& folder);
+                                                     const std::string& folder,
+                                                     TlsFilesAre tls = TlsFilesAre::kThere);
 
 }  // namespace fleetmark::collector
 

@@ -5,6 +5,7 @@
 
 #include "collector/collector.h"
 #include "collector/config.h"
+#include "collector/join/ca_commands.h"
 #include "collector/store_commands.h"
 #include "common/base/status.h"
 #include "common/daemon/program.h"
@@ -15,8 +16,14 @@ int main(int argc, char** argv) {
   using collector::Collector;
   const DaemonFlags flags = ParseDaemonFlags(argc, argv, "Collects benchmark results and finds regressions.",
                                              "/etc/fleetmark/collector.yaml");
-  auto config = collector::LoadCollectorConfig(flags.config);
+  const bool is_ca = !flags.arguments.empty() && flags.arguments.front() == "ca";
+  auto config =
+      collector::LoadCollectorConfig(flags.config, is_ca ? TlsFilesAre::kToCome : TlsFilesAre::kThere);
   if (!config.ok()) return Fail(config.status(), kExitConfig);
+  if (is_ca) {
+    return collector::RunCaCommand({flags.arguments.begin() + 1, flags.arguments.end()},
+                                   collector::ToAuthorityOptions(*config), config->data_dir);
+  }
   if (!flags.arguments.empty()) return collector::RunStoreCommand(flags.arguments, *config);
   if (flags.check_config) {
     printf("%s is good\n", flags.config.c_str());

@@ -114,7 +114,7 @@ std::unique_ptr<UploadStream> GrpcUploadConnector::Connect(const std::string& ad
   arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_CHANNELZ, 0);
   return std::make_unique<GrpcUploadStream>(
-      grpc::CreateCustomChannel(address, options_.credentials, arguments), std::move(events));
+      grpc::CreateCustomChannel(address, options_.credentials(), arguments), std::move(events));
 }
 
 }  // namespace fleetmark::agent

@@ -8,6 +8,7 @@
 #ifndef FLEETMARK_AGENT_UPLOAD_GRPC_UPLOAD_STREAM_H_
 #define FLEETMARK_AGENT_UPLOAD_GRPC_UPLOAD_STREAM_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -24,7 +25,8 @@ namespace fleetmark::agent {
 class GrpcUploadConnector final : public UploadConnector {
  public:
   struct Options {
-    std::shared_ptr<grpc::ChannelCredentials> credentials;  // common/net/credentials.h
+    // Asked for at each Connect, so that renewed certificates are shown (common/net/credentials.h).
+    std::function<std::shared_ptr<grpc::ChannelCredentials>()> credentials;
     // A ping when nothing was read for this long, and how long its answer may take. The collector has to
     // allow pings this often.
     absl::Duration keepalive = absl::Minutes(2);

@@ -153,10 +153,11 @@ def agent_config(folder, name, schedule, grpc, tls, build):
 def start_all(folder, build, log, started):
     make_certificates(folder)
     tls = f"tls: {{ca: {folder}/ca.pem, certificate: {folder}/node.pem, key: {folder}/node.key}}\n"
+    shared = "node_certificates: ['dns:localhost']\n"
     grpc, http, exporter = free_port(), free_port(), free_port()
     (folder / "collector.yaml").write_text(
         f"data_dir: {folder}/collector\ngrpc: {{listen: '127.0.0.1:{grpc}'}}\n"
-        f"http: {{listen: '127.0.0.1:{http}'}}\n{tls}")
+        f"http: {{listen: '127.0.0.1:{http}'}}\n{tls}{shared}")
 
     def start(name, *argv):
         started.append(Subject(name, argv, log))

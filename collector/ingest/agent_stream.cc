@@ -95,6 +95,19 @@ void AgentStream::ReadOnLocked() {
   StartRead(&incoming_);
 }
 
+void AgentStream::Recheck() {
+  if (!parts_.options.check_peer) return;
+  {
+    MutexLock lock(mu_);
+    // Only once there is a session may node_ be read in this thread.
+    if (state_ != State::kOpen || closing_.has_value()) return;
+  }
+  const absl::Status status = parts_.options.check_peer(peer_, node_);
+  if (status.ok()) return;
+  LogWarn("agent's stream ended", {{"node", node_}, {"error", status}});
+  Close(status);
+}
+
 void AgentStream::HandleHello() {
   if (!incoming_.has_hello()) {
     Close(absl::InvalidArgumentError("the first message must be hello"));
@@ -103,7 +116,7 @@ void AgentStream::HandleHello() {
   v1::Hello hello = std::move(*incoming_.mutable_hello());
   absl::Status status = CheckHello(hello);
   if (status.ok() && parts_.options.check_peer) {
-    status = parts_.options.check_peer(peer_names_, hello.node().name());
+    status = parts_.options.check_peer(peer_, hello.node().name());
   }
   if (!status.ok()) {
     LogWarn("agent refused",

@@ -44,13 +44,14 @@ class AgentStream final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::C
                           public std::enable_shared_from_this<AgentStream> {
  public:
   // `on_done` is called once, after everything else.
-  AgentStream(IngestParts& parts, std::vector<std::string> peer_names,
-              std::function<void(AgentStream*)> on_done)
-      : parts_(parts), peer_names_(std::move(peer_names)), on_done_(std::move(on_done)) {}
+  AgentStream(IngestParts& parts, std::optional<Certificate> peer, std::function<void(AgentStream*)> on_done)
+      : parts_(parts), peer_(std::move(peer)), on_done_(std::move(on_done)) {}
 
   void Begin();
   // Ends the stream after what waits to be written.
   void Close(const absl::Status& status);
+  // Ends it if its peer may no longer speak for its node.
+  void Recheck();
 
  private:
   enum class State { kAwaitHello, kRegistering, kOpen };
@@ -88,7 +89,7 @@ class AgentStream final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::C
   void WriteOnLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   IngestParts& parts_;
-  const std::vector<std::string> peer_names_;
+  const std::optional<Certificate> peer_;
   const std::function<void(AgentStream*)> on_done_;
   std::shared_ptr<AgentStream> self_;  // from Begin to OnDone
 

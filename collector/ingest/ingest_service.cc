@@ -7,17 +7,16 @@
 
 #include "collector/ingest/agent_stream.h"
 #include "common/base/mutex.h"
+#include "common/net/credentials.h"
 #include "fleetmark/v1/agent.grpc.pb.h"
 
 namespace fleetmark::collector {
 namespace {
 
-std::vector<std::string> PeerNames(const grpc::CallbackServerContext& context) {
-  std::vector<std::string> names;
-  for (const grpc::string_ref& name : context.auth_context()->GetPeerIdentity()) {
-    names.emplace_back(name.data(), name.size());
-  }
-  return names;
+std::optional<Certificate> Peer(const grpc::CallbackServerContext& context) {
+  absl::StatusOr<Certificate> certificate = PeerCertificate(context);
+  if (!certificate.ok()) return std::nullopt;
+  return *std::move(certificate);
 }
 
 }  // namespace
@@ -28,6 +27,7 @@ struct IngestService::Impl final : v1::AgentService::CallbackService {
   grpc::ServerBidiReactor<v1::AgentMessage, v1::CollectorMessage>* Connect(
       grpc::CallbackServerContext* context) override;
   void Forget(AgentStream* stream);
+  std::vector<std::shared_ptr<AgentStream>> Open() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
 
   IngestParts parts;
   Mutex mu;
@@ -37,8 +37,8 @@ struct IngestService::Impl final : v1::AgentService::CallbackService {
 
 grpc::ServerBidiReactor<v1::AgentMessage, v1::CollectorMessage>* IngestService::Impl::Connect(
     grpc::CallbackServerContext* context) {
-  auto stream = std::make_shared<AgentStream>(parts, PeerNames(*context),
-                                              [this](AgentStream* ended) { Forget(ended); });
+  auto stream =
+      std::make_shared<AgentStream>(parts, Peer(*context), [this](AgentStream* ended) { Forget(ended); });
   absl::Status status;
   {
     MutexLock lock(mu);
@@ -70,14 +70,29 @@ IngestService::~IngestService() = default;
 
 grpc::Service* IngestService::service() { return impl_.get(); }
 
+std::vector<std::shared_ptr<AgentStream>> IngestService::Impl::Open() {
+  std::vector<std::shared_ptr<AgentStream>> open;
+  for (const auto& [key, stream] : streams) {
+    if (auto alive = stream.lock()) open.push_back(std::move(alive));
+  }
+  return open;
+}
+
+void IngestService::Recheck() {
+  std::vector<std::shared_ptr<AgentStream>> open;
+  {
+    MutexLock lock(impl_->mu);
+    open = impl_->Open();
+  }
+  for (const auto& stream : open) stream->Recheck();
+}
+
 void IngestService::Stop() {
   std::vector<std::shared_ptr<AgentStream>> open;
   {
     MutexLock lock(impl_->mu);
     impl_->stopping = true;
-    for (const auto& [key, stream] : impl_->streams) {
-      if (auto alive = stream.lock()) open.push_back(std::move(alive));
-    }
+    open = impl_->Open();
   }
   for (const auto& stream : open) stream->Close(absl::UnavailableError("the collector is stopping"));
 }

@@ -15,8 +15,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -28,6 +28,7 @@
 #include "collector/ingest/ingest_metrics.h"
 #include "collector/store/store.h"
 #include "common/base/clock.h"
+#include "common/tls/certificate.h"
 
 namespace grpc {
 class Service;
@@ -47,10 +48,9 @@ class IngestService {
     // What one agent may send on and on, and as many as ten seconds' at once; then its stream is read on only
     // as fast. 0: no bound.
     double max_records_per_second = 0;
-    // May the peer with these names in its certificate (none without TLS) speak for `node`? The status ends
-    // its stream. Empty: every peer may.
-    std::function<absl::Status(const std::vector<std::string>& peer_names, const std::string& node)>
-        check_peer;
+    // May the peer with this certificate (none without TLS) speak for `node`? The status ends its stream.
+    // Asked at its begin and by Recheck. Empty: every peer may.
+    std::function<absl::Status(const std::optional<Certificate>& peer, const std::string& node)> check_peer;
   };
 
   IngestService(Options options, Store& store, Committer& committer, Sessions& sessions, LeaseTable& leases,
@@ -59,6 +59,9 @@ class IngestService {
 
   // To be registered with a server whose largest received message is limits::kMessageBytes.
   grpc::Service* service();
+
+  // Ends the streams whose peers may no longer speak for their nodes.
+  void Recheck();
 
   // Ends every stream with Unavailable, and each new one at once.
   void Stop();

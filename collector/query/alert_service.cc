@@ -4,7 +4,7 @@
 #include "grpcpp/support/server_callback.h"
 
 #include "collector/query/alert_api.h"
-#include "collector/query/worker_pool.h"
+#include "common/base/worker_pool.h"
 #include "common/net/grpc_status.h"
 #include "fleetmark/v1/alert.grpc.pb.h"
 
@@ -12,7 +12,8 @@ namespace fleetmark::collector {
 
 class AlertService::Impl final : public v1::AlertService::CallbackService {
  public:
-  Impl(const AlertApi& api, size_t threads, size_t queue) : api_(api), pool_(threads, queue) {}
+  explicit Impl(const Options& options)
+      : api_(*options.api), check_caller_(options.check_caller), pool_(options.threads, options.queue) {}
 
   grpc::ServerUnaryReactor* ListAlerts(grpc::CallbackServerContext* context,
                                        const v1::ListAlertsRequest* request,
@@ -54,6 +55,10 @@ class AlertService::Impl final : public v1::AlertService::CallbackService {
                                    Response* response,
                                    absl::StatusOr<Response> (AlertApi::*method)(const Request&) const) {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    if (const absl::Status status = CheckCaller(check_caller_, *context); !status.ok()) {
+      reactor->Finish(ToGrpc(status));
+      return reactor;
+    }
     // gRPC keeps request and response until Finish.
     const bool taken = pool_.Submit([this, reactor, request, response, method] {
       absl::StatusOr<Response> answer = (api_.*method)(*request);
@@ -67,11 +72,11 @@ class AlertService::Impl final : public v1::AlertService::CallbackService {
   }
 
   const AlertApi& api_;
+  const CallerCheck check_caller_;
   WorkerPool pool_;
 };
 
-AlertService::AlertService(const AlertApi& api, size_t threads, size_t queue)
-    : impl_(std::make_unique<Impl>(api, threads, queue)) {}
+AlertService::AlertService(Options options) : impl_(std::make_unique<Impl>(options)) {}
 AlertService::~AlertService() = default;
 grpc::Service* AlertService::service() { return impl_.get(); }
 

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <memory>
 
+#include "collector/query/caller_check.h"
+
 namespace grpc {
 class Service;
 }
@@ -18,7 +20,13 @@ class AlertApi;
 
 class AlertService {
  public:
-  explicit AlertService(const AlertApi& api, size_t threads = 1, size_t queue = 64);
+  struct Options {
+    const AlertApi* api = nullptr;
+    CallerCheck check_caller;
+    size_t threads = 1;
+    size_t queue = 64;
+  };
+  explicit AlertService(Options options);
   ~AlertService();
 
   // To register with a grpc::ServerBuilder.

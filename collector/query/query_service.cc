@@ -9,8 +9,8 @@
 #include "grpcpp/support/server_callback.h"
 
 #include "collector/query/query_api.h"
-#include "collector/query/worker_pool.h"
 #include "common/base/mutex.h"
+#include "common/base/worker_pool.h"
 #include "common/net/grpc_status.h"
 #include "fleetmark/v1/fleet.grpc.pb.h"
 
@@ -119,7 +119,8 @@ class RunNowReactor final : public grpc::ServerWriteReactor<v1::RunProgress>,
 
 class QueryService::Impl final : public v1::FleetService::CallbackService {
  public:
-  explicit Impl(const Options& options) : api_(*options.api), pool_(options.threads, options.queue) {}
+  explicit Impl(const Options& options)
+      : api_(*options.api), check_caller_(options.check_caller), pool_(options.threads, options.queue) {}
 
   grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext* context,
                                       const v1::GetStatusRequest* request,
@@ -188,10 +189,14 @@ class QueryService::Impl final : public v1::FleetService::CallbackService {
     return Answer(context, request, response, &QueryApi::CancelRun);
   }
 
-  grpc::ServerWriteReactor<v1::RunProgress>* RunNow(grpc::CallbackServerContext*,
+  grpc::ServerWriteReactor<v1::RunProgress>* RunNow(grpc::CallbackServerContext* context,
                                                     const v1::RunNowRequest* request) override {
     auto reactor = std::make_shared<RunNowReactor>(api_);
     reactor->KeepAlive();
+    if (const absl::Status status = CheckCaller(check_caller_, *context); !status.ok()) {
+      reactor->End(status);
+      return reactor.get();
+    }
     const bool taken = pool_.Submit([reactor, request = *request] { reactor->Begin(request); });
     if (!taken) reactor->End(Busy());
     return reactor.get();
@@ -203,6 +208,10 @@ class QueryService::Impl final : public v1::FleetService::CallbackService {
                                    Response* response,
                                    absl::StatusOr<Response> (QueryApi::*method)(const Request&) const) {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    if (const absl::Status status = CheckCaller(check_caller_, *context); !status.ok()) {
+      reactor->Finish(ToGrpc(status));
+      return reactor;
+    }
     // gRPC keeps request and response until Finish.
     const bool taken = pool_.Submit([this, reactor, request, response, method] {
       absl::StatusOr<Response> answer = (api_.*method)(*request);
@@ -214,6 +223,7 @@ class QueryService::Impl final : public v1::FleetService::CallbackService {
   }
 
   const QueryApi& api_;
+  const CallerCheck check_caller_;
   WorkerPool pool_;
 };
 

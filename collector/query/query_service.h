@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <memory>
 
+#include "collector/query/caller_check.h"
+
 namespace grpc {
 class Service;
 }
@@ -22,6 +24,7 @@ class QueryService {
  public:
   struct Options {
     const QueryApi* api = nullptr;
+    CallerCheck check_caller;
     size_t threads = 2;
     size_t queue = 64;
   };

@@ -15,13 +15,15 @@ LogOptions ReadLogSection(YamlValue section) {
   return options;
 }
 
-TlsFiles ReadTlsSection(YamlValue section, const std::string& folder) {
+TlsFiles ReadTlsSection(YamlValue section, const std::string& folder, TlsFilesAre are,
+                        const TlsFiles& otherwise) {
   TlsFiles files;
-  files.ca = ReadPath(section.Key("ca"), "", folder);
-  files.certificate = ReadPath(section.Key("certificate"), "", folder);
-  files.key = ReadPath(section.Key("key"), "", folder);
+  files.ca = ReadPath(section.Key("ca"), otherwise.ca, folder);
+  files.certificate = ReadPath(section.Key("certificate"), otherwise.certificate, folder);
+  files.key = ReadPath(section.Key("key"), otherwise.key, folder);
+  files.crl = ReadPath(section.Key("crl"), otherwise.crl, folder);
   section.NoOtherKeys();
-  if (section.present()) section.Check(CheckTlsFiles(files));
+  if (are == TlsFilesAre::kThere) section.Check(CheckTlsFiles(files));
   return files;
 }
 

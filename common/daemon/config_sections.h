@@ -15,8 +15,13 @@ namespace fleetmark {
 // `log: {level: info, format: text}`
 LogOptions ReadLogSection(YamlValue section);
 
-// `tls: {ca: FILE, certificate: FILE, key: FILE}`; relative paths start at `folder`.
-TlsFiles ReadTlsSection(YamlValue section, const std::string& folder);
+// Must the files be there? Not for the commands that make them.
+enum class TlsFilesAre { kThere, kToCome };
+
+// `tls: {ca: FILE, certificate: FILE, key: FILE, crl: FILE}`; relative paths start at `folder`. `otherwise`
+// stands for the files that are not given.
+TlsFiles ReadTlsSection(YamlValue section, const std::string& folder, TlsFilesAre are = TlsFilesAre::kThere,
+                        const TlsFiles& otherwise = {});
 
 // "host:port"; `default_value` may be empty for "not served".
 HostPort ReadHostPort(YamlValue value, const std::string& default_value);

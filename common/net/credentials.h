@@ -1,10 +1,15 @@
-// gRPC credentials for both ends from the paths of PEM files.
+// gRPC credentials for both ends.
 //
-// With files: TLS 1.3, both sides show a certificate, files are looked at again, by a server every 5 s and by
-// a client every ten minutes, so that renewed ones are taken without a restart. Without: plaintext, which
-// both daemons allow on loopback only.
+// With certificates: TLS 1.3 and nothing older, both sides show a certificate, and renewed ones are taken
+// without a restart: connections that are open stay. Without: plaintext, which both daemons allow on loopback
+// only.
 //
-// Thread-safety: functions without state. Errors: those of CheckTlsFiles.
+// gRPC 1.51 offers no way to ask for TLS 1.3 alone. What it does offer is the list of ciphers of older
+// versions, by an environment variable that is read once: it is set, before the first use, to one that needs
+// a shared secret which nobody has, so that an older handshake finds no cipher. A test holds that.
+//
+// Thread-safety: functions without state; the first call of any belongs before other threads, since it sets
+// that variable. Errors: those of CheckTlsFiles.
 #ifndef FLEETMARK_COMMON_NET_CREDENTIALS_H_
 #define FLEETMARK_COMMON_NET_CREDENTIALS_H_
 
@@ -12,18 +17,40 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
+#include "common/base/clock.h"
 #include "common/net/endpoint.h"
+#include "common/net/tls_material.h"
+#include "common/tls/certificate.h"
 
 namespace grpc {
 class ChannelCredentials;
 class ServerCredentials;
+class ServerContextBase;
 }  // namespace grpc
 
 namespace fleetmark {
 
+// `files` as they are now.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials(const TlsFiles& files);
-absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(const TlsFiles& files);
+
+// As `material` has them now: a client makes them anew for each connection, which needs no thread that looks
+// whether something has changed. Null: plaintext.
+std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentials(const TlsMaterial* material);
+
+// As `material` has them at any time, within two seconds. Clients must show a certificate of an authority of
+// ours that is not revoked.
+std::shared_ptr<grpc::ServerCredentials> MakeServerCredentials(std::shared_ptr<TlsMaterial> material);
+
+// The server shows its certificate, and asks for none: for nodes that have none yet.
+std::shared_ptr<grpc::ServerCredentials> MakeJoinServerCredentials(std::shared_ptr<TlsMaterial> material);
+
+// The other end of it: shows none, and trusts a server whose chain holds the authority with that fingerprint.
+std::shared_ptr<grpc::ChannelCredentials> MakeJoinChannelCredentials(const std::string& pin, Clock& clock);
+
+// The certificate that the peer has shown; NotFound without TLS.
+absl::StatusOr<Certificate> PeerCertificate(const grpc::ServerContextBase& context);
 
 }  // namespace fleetmark
 

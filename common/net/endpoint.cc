@@ -45,7 +45,8 @@ absl::Status CheckTlsFiles(const TlsFiles& files) {
   if (files.ca.empty() || files.certificate.empty() || files.key.empty()) {
     return absl::InvalidArgumentError("tls needs all of ca, certificate and key");
   }
-  for (const std::string& path : {files.ca, files.certificate, files.key}) {
+  for (const std::string& path : {files.ca, files.certificate, files.key, files.crl}) {
+    if (path.empty()) continue;  // no list of revoked certificates
     FM_ASSIGN_OR_RETURN(const std::string pem, ReadFile(path, kMaxPemBytes));
     if (!absl::StrContains(pem, "-----BEGIN ")) {
       return absl::InvalidArgumentError(absl::StrCat(path, " is not a PEM file"));

@@ -25,11 +25,12 @@ bool IsLoopback(const std::string& host);
 struct TlsFiles {
   std::string ca;           // authorities that the other side's certificate must come from
   std::string certificate;  // our certificate with its chain
-  std::string key;
+  std::string key;          // may be the same file as the certificate: then both are replaced at once
+  std::string crl;          // empty: nothing is revoked
   bool enabled() const { return !ca.empty() || !certificate.empty() || !key.empty(); }
 };
 
-// InvalidArgument when only some of the three are given or one is not PEM; NotFound and so on when one
+// InvalidArgument when only some of the first three are given or one is not PEM; NotFound and so on when one
 // can't be read.
 absl::Status CheckTlsFiles(const TlsFiles& files);
 

@@ -20,8 +20,10 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.M)
 # Foreign headers and where they are allowed: a folder, or one file.
 FOREIGN = {
     r"grpc(pp)?/|fleetmark/v1/\w+\.grpc\.pb\.h|agent/gate/podresources/.*\.pb\.h": (
-        "common/net", "agent/gate/kubelet_client.cc", "agent/upload", "collector/ingest", "collector/query", "collector/collector.cc",
+        "common/net", "agent/gate/kubelet_client.cc", "agent/join", "agent/upload", "collector/ingest", "collector/join",
+        "collector/query", "collector/collector.cc",
         "cli/client.cc", "bench/store"),
+    r"openssl/": ("common/tls", "common/base/digest.cc"),
     r"rocksdb/": ("collector/store",),
     r"httplib\.h": ("common/http",),
     r"yaml-cpp/": ("common/config",),

@@ -90,7 +90,8 @@ class GrpcUploadStreamTest : public ::testing::Test {
   }
 
   TemporaryFolder folder_;
-  GrpcUploadConnector connector_{{.credentials = *MakeChannelCredentials({}), .agent_version = "test"}};
+  GrpcUploadConnector connector_{
+      {.credentials = [] { return MakeChannelCredentials(nullptr); }, .agent_version = "test"}};
   Uploader::Options options_;
   Uploader::Callbacks callbacks_;
   std::unique_ptr<Spool> spool_;

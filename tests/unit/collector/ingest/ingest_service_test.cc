@@ -445,7 +445,7 @@ TEST_F(IngestServiceTest, AWrongLeaseRequestEndsTheStream) {
 
 TEST_F(IngestServiceTest, ThePeerCheckDecides) {
   IngestService::Options options;
-  options.check_peer = [](const std::vector<std::string>&, const std::string& node) {
+  options.check_peer = [](const std::optional<Certificate>&, const std::string& node) {
     return node == "n1" ? absl::OkStatus() : absl::PermissionDeniedError("not yours");
   };
   Start(options);

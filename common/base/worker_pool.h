@@ -1,10 +1,10 @@
-// A few threads that take work from a bounded queue, so that reads of the store never hold up gRPC's own
-// threads.
+// A few threads that take work from a bounded queue, so that work which waits for a disk never holds up
+// gRPC's own threads.
 //
 // Thread-safety: Submit from any thread. Ownership: owns its threads; the destructor finishes what was
 // submitted and joins them.
-#ifndef FLEETMARK_COLLECTOR_QUERY_WORKER_POOL_H_
-#define FLEETMARK_COLLECTOR_QUERY_WORKER_POOL_H_
+#ifndef FLEETMARK_COMMON_BASE_WORKER_POOL_H_
+#define FLEETMARK_COMMON_BASE_WORKER_POOL_H_
 
 #include <cstddef>
 #include <functional>
@@ -14,7 +14,7 @@
 
 #include "common/base/bounded_queue.h"
 
-namespace fleetmark::collector {
+namespace fleetmark {
 
 class WorkerPool {
  public:
@@ -40,6 +40,6 @@ class WorkerPool {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace fleetmark::collector
+}  // namespace fleetmark
 
-#endif  // FLEETMARK_COLLECTOR_QUERY_WORKER_POOL_H_
+#endif  // FLEETMARK_COMMON_BASE_WORKER_POOL_H_
