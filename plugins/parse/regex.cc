@@ -3,12 +3,11 @@
 #include <re2/re2.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numeric>
-#include <system_error>
 #include <utility>
 
+#include "plugins/parse/number.h"
 #include "plugins/sdk/cpp/json_text.h"
 
 namespace fleetmark::parse {
@@ -25,15 +24,6 @@ std::unique_ptr<RE2> Compile(const std::string& pattern, const std::string& what
   const size_t at = regex->error_arg().empty() ? std::string::npos : pattern.find(regex->error_arg());
   if (at != std::string::npos) *error += ", at character " + std::to_string(at + 1);
   return nullptr;
-}
-
-// A finite decimal number, or nothing.
-std::optional<double> ParseNumber(std::string_view text) {
-  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
-  return value;
 }
 
 bool IsWordCharacter(char c) {
@@ -195,7 +185,7 @@ void RegexReader::Compiled::ReadMetric(const Metric& metric, std::string_view te
     // An empty match must not be found again for ever.
     at = static_cast<size_t>(groups[0].data() - text.data()) + std::max<size_t>(groups[0].size(), 1);
     const re2::StringPiece& captured = groups[static_cast<size_t>(metric.value_group)];
-    std::optional<double> value = ParseNumber({captured.data(), captured.size()});
+    std::optional<double> value = FiniteNumber({captured.data(), captured.size()});
     if (value) value = *value * metric.spec.scale;
     if (!value || !std::isfinite(*value)) {
       result->problems.push_back(what + "captured '" + Shorten({captured.data(), captured.size()}) +
