@@ -158,13 +158,18 @@ absl::Status Agent::Parts::MakeUploader() {
   };
   callbacks.on_run_now = [this](const v1::RunNow& request) { OnRunNow(request); };
   callbacks.on_connected = [this](const v1::Welcome& welcome) {
+    connecting.reset();
     MutexLock lock(mu);
     collector_ahead = absl::FromUnixNanos(welcome.time_unix_ns()) - clock.Now();
   };
   callbacks.on_lease = [this](const v1::Lease& lease) { leases.OnLease(lease); };
-  callbacks.on_disconnected = [this](const absl::Status& why) { leases.Disconnected(why); };
+  callbacks.on_disconnected = [this](const absl::Status& why) {
+    if (!connecting.has_value()) connecting.emplace(grpc_timers);
+    leases.Disconnected(why);
+  };
   callbacks.on_plan = [this](const v1::Plan& sent) { OnPlan(sent); };
   callbacks.on_cancel = [this](const v1::Cancel& cancel) { OnCancel(cancel); };
+  connecting.emplace(grpc_timers);
   uploader = std::make_unique<Uploader>(std::move(options), std::move(callbacks), *spool, *connector, clock);
   return absl::OkStatus();
 }
@@ -181,7 +186,8 @@ absl::Status Agent::OpenData() {
   p.MakeFactWatcher();
   p.MakeScheduler();
   FM_RETURN_IF_ERROR(p.MakeUploader());
-  p.counters = std::make_unique<AgentMetrics>(p.metrics, *p.spool, *p.uploader);
+  p.counters = std::make_unique<AgentMetrics>(p.metrics,
+                                              AgentMetrics::Parts{*p.spool, *p.uploader, *p.gate, *p.budget});
   return absl::OkStatus();
 }
 
@@ -193,6 +199,7 @@ absl::Status Agent::Serve() {
     FM_RETURN_IF_ERROR(p.http->Start(config_.http.host, config_.http.port).status());
   }
   FM_RETURN_IF_ERROR(p.ServeLocally());
+  FM_RETURN_IF_ERROR(p.ServeHealth());
   p.facts->Start();
   p.RecordLostRuns();
   p.uploader->Start();
@@ -221,6 +228,7 @@ absl::StatusOr<v1::RunProgress> Agent::RunOnce(const LocalRunRequest& request) {
 void Agent::Stop() {
   Parts& p = *parts_;
   if (std::exchange(p.stopped, true)) return;
+  if (p.health != nullptr) p.health->Stop();
   if (p.scheduler != nullptr) p.scheduler->Stop();
   p.local_requests.Stop();
   p.leases.Stop();

@@ -1,4 +1,4 @@
-// What commands on this node ask: health, plan, run.
+// What commands on this node, and probes of its health, ask.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -77,6 +77,13 @@ absl::Status Agent::Parts::ServeLocally() {
   local = std::make_unique<HttpServer>(kLocalThreads);
   ServeLocalControl(std::move(handlers), *local);
   return local->StartUnix(LocalSocketPath(config.data_dir));
+}
+
+absl::Status Agent::Parts::ServeHealth() {
+  if (config.health.host.empty()) return absl::OkStatus();
+  HealthService::States states = {{"", [this] { return Problem().empty(); }}};
+  FM_ASSIGN_OR_RETURN(health, HealthServer::Start(config.health, std::move(states), clock));
+  return absl::OkStatus();
 }
 
 }  // namespace fleetmark::agent

@@ -33,10 +33,12 @@
 #include "agent/schedule/budget.h"
 #include "agent/schedule/scheduler.h"
 #include "agent/spool/spool.h"
+#include "agent/upload/grpc_timers.h"
 #include "agent/upload/grpc_upload_stream.h"
 #include "agent/upload/uploader.h"
 #include "common/base/clock.h"
 #include "common/http/http_server.h"
+#include "common/net/health_server.h"
 #include "common/obs/metrics.h"
 #include "common/run/cgroup.h"
 #include "common/run/plugin_run.h"
@@ -60,6 +62,7 @@ struct Agent::Parts {
   void MakeFactWatcher();
   void MakeScheduler();
   absl::Status ServeLocally();
+  absl::Status ServeHealth();
   absl::Status MakeUploader();
 
   // What the callbacks of the parts do; each is named for what happened.
@@ -109,13 +112,16 @@ struct Agent::Parts {
 
   const AgentConfig& config;
   Clock& clock;
+  GrpcTimers& grpc_timers = GrpcTimers::TakeOver(clock);
   Metrics metrics;
   std::optional<RunUser> user;
   std::string runs_folder;
   std::unique_ptr<AgentMetrics> counters;
   RunHistory history;
   std::atomic<uint64_t> lost_records = 0;
-  std::atomic<bool> worked = true;  // since memory was last given back
+  // While it connects; and during a run, in which the kubelet may be asked.
+  std::optional<GrpcTimers::Exact> connecting;  // the uploader's thread alone, once it runs
+  std::atomic<bool> worked = true;              // since memory was last given back
   LocalRequests local_requests{clock};
   std::unique_ptr<Spool> spool;
   std::optional<CgroupRoot> cgroups;
@@ -135,6 +141,7 @@ struct Agent::Parts {
   std::unique_ptr<Uploader> uploader;
   std::unique_ptr<HttpServer> http;
   std::unique_ptr<HttpServer> local;
+  std::unique_ptr<HealthServer> health;
   bool stopped = false;
 
   Mutex mu;

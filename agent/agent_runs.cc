@@ -78,6 +78,7 @@ void Agent::Parts::OnStart(const Scheduler::Start& start) {
 }
 
 void Agent::Parts::Execute(const Scheduler::Start& start, BenchmarkRunner::Job job, CancelToken& cancel) {
+  const GrpcTimers::Exact exact(grpc_timers);
   const std::string run_id = job.spec.run_id;
   MonoTime next_progress = clock.Mono();
   const auto progress = [&](double fraction, std::string_view text) {
@@ -88,6 +89,7 @@ void Agent::Parts::Execute(const Scheduler::Start& start, BenchmarkRunner::Job j
 
   auto result = benchmark_runner->Execute(std::move(job), cancel, progress);
   if (const auto* not_now = std::get_if<BenchmarkRunner::NotNow>(&result)) {
+    counters->CountDeferred(not_now->cause);
     if (not_now->why != start.deferred_why) {
       LogInfo("run deferred", {{"benchmark", start.benchmark}, {"reason", not_now->why}});
     }
@@ -115,6 +117,7 @@ void Agent::Parts::OnMissed(const std::string& benchmark, absl::Time due, const 
   const auto set = Benchmarks();
   const PreparedBenchmark* prepared = set->Find(benchmark);
   if (prepared == nullptr) return;
+  counters->CountMissed();
   Scheduler::Start start;
   start.benchmark = benchmark;
   start.due = due;

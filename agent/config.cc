@@ -157,6 +157,9 @@ absl::StatusOr<AgentConfig> ParseAgentConfig(std::string_view text, const std::s
   YamlValue http = root.Key("http");
   config.http = ReadHostPort(http.Key("listen"), "");
   http.NoOtherKeys();
+  YamlValue health = root.Key("health");
+  config.health = ReadHostPort(health.Key("grpc_listen"), "");
+  health.NoOtherKeys();
   config.log = ReadLogSection(root.Key("log"));
   ReadSpool(root.Key("spool"), config);
   ReadBudget(root.Key("budget"), config);

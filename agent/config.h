@@ -37,7 +37,8 @@ struct AgentConfig {
   bool allow_plaintext = false;  // to a collector that is not on this machine
   std::vector<std::string> plugin_paths;
   std::string data_dir;
-  HostPort http;  // no host: no HTTP
+  HostPort http;    // no host: no HTTP
+  HostPort health;  // of gRPC's health protocol; no host: none
   LogOptions log;
   int64_t spool_max_bytes = 0;
   absl::Duration spool_max_age;

@@ -129,6 +129,9 @@ absl::StatusOr<v1::ReadSamplesResponse> Client::ReadSamples(const v1::ReadSample
 absl::StatusOr<v1::GetRunResponse> Client::GetRun(const v1::GetRunRequest& request) {
   return impl_->Call(&v1::FleetService::Stub::GetRun, request);
 }
+absl::StatusOr<v1::ImportRunsResponse> Client::ImportRuns(const v1::ImportRunsRequest& request) {
+  return impl_->Call(&v1::FleetService::Stub::ImportRuns, request);
+}
 absl::StatusOr<v1::AddEventResponse> Client::AddEvent(const v1::AddEventRequest& request) {
   return impl_->Call(&v1::FleetService::Stub::AddEvent, request);
 }

@@ -40,6 +40,7 @@ class Client {
   absl::StatusOr<v1::ReadSamplesResponse> ReadSamples(const v1::ReadSamplesRequest& request);
   absl::StatusOr<v1::GetRunResponse> GetRun(const v1::GetRunRequest& request);
   absl::StatusOr<v1::AddEventResponse> AddEvent(const v1::AddEventRequest& request);
+  absl::StatusOr<v1::ImportRunsResponse> ImportRuns(const v1::ImportRunsRequest& request);
   absl::StatusOr<v1::CancelRunResponse> CancelRun(const v1::CancelRunRequest& request);
 
   // These follow the pages until `request.limit` entries have come or there are no more; the answer is

@@ -57,9 +57,10 @@ struct RunsOptions {
 CommandResult ShowRuns(const RunsOptions& options, Session& session);
 
 struct FindingsOptions {
-  bool all = false;    // closed ones too
-  bool open = false;   // the default, said explicitly
-  bool worse = false;  // only those for the worse
+  bool all = false;      // closed ones too
+  bool open = false;     // the default, said explicitly
+  bool worse = false;    // only those for the worse
+  bool members = false;  // also those that belong to a finding about several
   std::string node, benchmark, metric, since;
   uint32_t limit = 100;
 };
@@ -77,6 +78,13 @@ struct NoteOptions {
   std::string kind = "note";  // note, maintenance or deployment
 };
 CommandResult AddNote(const NoteOptions& options, Session& session);
+
+struct ImportOptions {
+  std::string format;           // openmetrics or csv
+  std::string file;             // "-": standard input
+  std::string node, benchmark;  // for samples that name none
+};
+CommandResult ImportFile(const ImportOptions& options, Session& session);
 
 struct RunOptions {
   std::string node, benchmark;
@@ -96,6 +104,15 @@ struct PluginNewOptions {
   std::string folder = ".";     // where the plugin's folder is made
 };
 CommandResult MakePlugin(const PluginNewOptions& options, const Output& output);
+
+struct DetectOptions {
+  std::string file;             // CSV or JSON; series_file.h says what may be in it
+  std::string series;           // instead of a file: the number of a stored series
+  double budget = 0.1;          // false findings per 1,000 samples of a series that does not change
+  std::string better = "both";  // higher, lower: only what is for the worse
+};
+CommandResult DetectInFile(const DetectOptions& options, const Output& output);
+CommandResult DetectInStore(const DetectOptions& options, Session& session);
 
 struct PluginCheckOptions {
   std::string folder;

@@ -43,6 +43,31 @@ Cell ConfidenceCell(double confidence) {
   return Cell(text, text, FormatExact(confidence));
 }
 
+// What it is about: a node, or what several nodes have in common.
+std::string AboutText(const v1::Finding& finding) {
+  return finding.scope().empty() || !finding.series().node().empty() ? finding.series().node()
+                                                                     : finding.scope();
+}
+
+// May it become an alert, within the budget of false alarms?
+std::string AlertText(const v1::Finding& finding) {
+  if (finding.budget().within()) return "yes";
+  switch (finding.confirmation().state()) {
+    case v1::Confirmation::STATE_PENDING:
+      return "awaits runs";
+    case v1::Confirmation::STATE_REFUTED:
+      return "refuted";
+    case v1::Confirmation::STATE_INCONCLUSIVE:
+      return "undecided";
+    default:
+      return finding.has_budget() ? "no" : "";
+  }
+}
+
+std::string MembersText(const v1::Finding& finding) {
+  return finding.member_count() == 0 ? "" : absl::StrCat(finding.member_count());
+}
+
 std::string EventsText(const v1::Finding& finding) {
   std::string text;
   for (const v1::Event& event : finding.events()) {
@@ -69,16 +94,35 @@ void PrintList(const v1::ListFindingsResponse& response, const char* when_empty,
                {"STATE"},
                {"SERIES", true},
                {"KIND", false, true},
+               {"ALERT", false, true},
+               {"MEMBERS", true, true},
+               {"GROUP", false, true},
                {"DETECTOR", false, true},
                {"FINDING", false, true},
                {"EXPLANATION", false, true},
                {"EVENTS", false, true}});
   for (const v1::Finding& f : response.findings()) {
-    table.AddRow({TimeCell(f.found_unix_ns(), now), f.series().node(), f.series().benchmark(),
-                  f.series().metric(), FormatLabels(f.series().labels()), DirectionCell(f.direction()),
-                  ChangeCell(f), NumberCell(f.before()), NumberCell(f.after()), f.series().unit(),
-                  ConfidenceCell(f.confidence()), TimeCell(f.onset_latest_unix_ns(), now), NameOf(f.state()),
-                  CountCell(f.series_id()), NameOf(f.kind()), f.detector(), f.finding_id(), f.explanation(),
+    table.AddRow({TimeCell(f.found_unix_ns(), now),
+                  AboutText(f),
+                  f.series().benchmark(),
+                  f.series().metric(),
+                  FormatLabels(f.series().labels()),
+                  DirectionCell(f.direction()),
+                  ChangeCell(f),
+                  NumberCell(f.before()),
+                  NumberCell(f.after()),
+                  f.series().unit(),
+                  ConfidenceCell(f.confidence()),
+                  TimeCell(f.onset_latest_unix_ns(), now),
+                  NameOf(f.state()),
+                  CountCell(f.series_id()),
+                  NameOf(f.kind()),
+                  AlertText(f),
+                  MembersText(f),
+                  f.group_id(),
+                  f.detector(),
+                  f.finding_id(),
+                  f.explanation(),
                   EventsText(f)});
   }
   session.output.Print(table, when_empty);
@@ -92,6 +136,9 @@ CommandResult ShowFindings(const FindingsOptions& options, Session& session) {
   request.mutable_selector()->set_benchmark(options.benchmark);
   request.mutable_selector()->set_metric(options.metric);
   if (!options.all) request.set_state(v1::Finding::STATE_OPEN);
+  // Who asks for a node's or a benchmark's findings means its members of findings about several too.
+  const bool chosen = !options.node.empty() || !options.benchmark.empty() || !options.metric.empty();
+  request.set_top_level(!options.members && !chosen);
   if (options.worse) request.set_direction(v1::Finding::DIRECTION_WORSE);
   FM_ASSIGN_OR_RETURN(*request.mutable_range(), RangeSince(options.since, session.clock.Now()));
   request.set_limit(options.limit);

@@ -121,6 +121,7 @@ void AddFindings(CLI::App& app, Invocation& invocation) {
   auto* all = command->add_flag("--all", o->all, "Closed ones too");
   command->add_flag("--open", o->open, "Only open ones, which is the default")->excludes(all);
   command->add_flag("--worse", o->worse, "Only changes for the worse");
+  command->add_flag("--members", o->members, "Also each series' own that belong to a finding about several");
   command->add_option("--node", o->node, "Only of this node");
   command->add_option("--benchmark", o->benchmark, "Only of this benchmark");
   command->add_option("--metric", o->metric, "Only of this metric");
@@ -161,6 +162,50 @@ void AddOperations(CLI::App& app, Invocation& invocation) {
   command->add_option("node", cancel->node, "The node that it runs on")->required();
   command->add_option("run", cancel->run_id, "The run's identifier")->required();
   command->add_option("--reason", cancel->reason, "Recorded with the run");
+}
+
+void AddImport(CLI::App& app, Invocation& invocation) {
+  CLI::App* import = app.add_subcommand("import", "Other tools' records into the collector");
+  import->require_subcommand(1);
+  for (const char* format : {"openmetrics", "csv"}) {
+    CLI::App* command = nullptr;
+    const bool csv = std::string(format) == "csv";
+    auto o = AddCommand<ImportOptions>(
+        *import, format,
+        csv ? "Rows with a header: time, node, benchmark, metric, value, unit, labels"
+            : "A file in the OpenMetrics format, with times",
+        invocation, ImportFile, command);
+    o->format = format;
+    command->add_option("file", o->file, "The file; - reads standard input")->required();
+    if (csv) continue;
+    command->add_option("--node", o->node, "The node of samples without a label node or instance");
+    command->add_option("--benchmark", o->benchmark,
+                        "The benchmark of samples without a label benchmark or job; default imported");
+  }
+}
+
+void AddDetect(CLI::App& app, Invocation& invocation) {
+  auto o = std::make_shared<DetectOptions>();
+  CLI::App* command =
+      app.add_subcommand("detect", "What changed in the series that a file holds, or a stored one");
+  CLI::App* source = command->add_option_group("series", "Where the series comes from");
+  source->add_option("file", o->file, "CSV (value, or time,value) or JSON; no collector is asked");
+  source->add_option("--series", o->series,
+                     "A stored series' number instead of a file; its newest 100,000 samples");
+  source->require_option(1);
+  command
+      ->add_option("--budget", o->budget,
+                   "False findings in 1,000 samples of an unchanged series; default 0.1")
+      ->check(CLI::Range(1e-9, 10.0).description(""));
+  command->add_option("--better", o->better, "higher or lower: only what is for the worse; default both")
+      ->check(CLI::IsMember({"higher", "lower", "both"}).description(""));
+  command->callback([&invocation, o] {
+    if (!o->series.empty()) {
+      invocation.session_command = [o](Session& session) { return DetectInStore(*o, session); };
+      return;
+    }
+    invocation.local_command = [o](const Output& output) { return DetectInFile(*o, output); };
+  });
 }
 
 void AddPlugin(CLI::App& app, Invocation& invocation) {
@@ -211,6 +256,8 @@ void DescribeCommandLine(CLI::App& app, Invocation& invocation) {
   AddFindings(app, invocation);
   AddEvents(app, invocation);
   AddOperations(app, invocation);
+  AddImport(app, invocation);
+  AddDetect(app, invocation);
   AddPlugin(app, invocation);
   CLI::App* version = app.add_subcommand("version", "This program's version");
   version->callback([&invocation] {

@@ -1,6 +1,7 @@
 #include "collector/collector.h"
 
 #include <chrono>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -14,13 +15,20 @@
 #include "collector/detect/change_detector.h"
 #include "collector/detect/detection_loop.h"
 #include "collector/detect/reference_rules.h"
+#include "collector/fleet/fleet_detection.h"
 #include "collector/ingest/committer.h"
 #include "collector/ingest/ingest_metrics.h"
 #include "collector/ingest/ingest_service.h"
+#include "collector/ingest/run_import.h"
+#include "collector/promql/engine.h"
 #include "collector/query/http_routes.h"
+#include "collector/query/prometheus_routes.h"
 #include "collector/query/query_api.h"
 #include "collector/query/query_service.h"
 #include "collector/query/static_files.h"
+#include "collector/query/store_series_source.h"
+#include "collector/remote/remote_writer.h"
+#include "collector/remote/write_receiver.h"
 #include "collector/store/maintenance_loop.h"
 #include "collector/store/store.h"
 #include "common/base/clock.h"
@@ -30,8 +38,11 @@
 #include "common/model/limits.h"
 #include "common/model/series.h"
 #include "common/net/credentials.h"
+#include "common/net/health_service.h"
 #include "common/obs/log.h"
 #include "common/obs/metrics.h"
+#include "fleetmark/v1/agent.grpc.pb.h"
+#include "fleetmark/v1/fleet.grpc.pb.h"
 
 namespace fleetmark::collector {
 namespace {
@@ -53,6 +64,14 @@ absl::StatusOr<ReferenceRules> MakeRules(const std::vector<ReferenceConfig>& con
   return ReferenceRules::Create(std::move(rules));
 }
 
+HealthService::States HealthStates(const Store& store) {
+  const auto takes_writes = [&store] { return store.Health().ok(); };
+  // A store that takes no writes is still read from.
+  return {{"", takes_writes},
+          {v1::AgentService::service_full_name(), takes_writes},
+          {v1::FleetService::service_full_name(), [] { return true; }}};
+}
+
 LeaseTable::Options ToLeaseOptions(const CollectorConfig& config) {
   LeaseTable::Options options;
   for (const LimitConfig& limit : config.limits) {
@@ -61,6 +80,24 @@ LeaseTable::Options ToLeaseOptions(const CollectorConfig& config) {
                               limit.longest});
   }
   options.seed = static_cast<uint64_t>(absl::ToUnixNanos(RealClock().Now()));
+  return options;
+}
+
+RemoteWriter::Options ToRemoteOptions(const CollectorConfig& config, const Store& store) {
+  RemoteWriter::Options options;
+  options.url = config.remote_write.url;
+  options.bearer_token_file = config.remote_write.bearer_token_file;
+  options.ca_file = config.remote_write.ca_file;
+  options.timeout = config.remote_write.timeout;
+  options.queue.folder = config.data_dir + "/remote_write";
+  options.queue.max_bytes = static_cast<uint64_t>(config.remote_write.queue_bytes);
+  options.seed = static_cast<uint64_t>(absl::ToUnixNanos(RealClock().Now()));
+  options.node_labels = [&store](const std::string& name) {
+    const absl::StatusOr<v1::Node> node = store.GetNode(name);
+    if (!node.ok()) return std::map<std::string, std::string>();
+    return std::map<std::string, std::string>(node->identity().labels().begin(),
+                                              node->identity().labels().end());
+  };
   return options;
 }
 
@@ -95,8 +132,11 @@ struct Collector::Parts {
   // The steps of a start, in this order; nothing runs before Serve but the committer, which has no work.
   absl::Status MakeStore(const CollectorConfig& config);
   absl::Status MakeDetection(const CollectorConfig& config);
+  absl::Status MakeRemoteWrite(const CollectorConfig& config);
+  void MakeFleetDetection(const CollectorConfig& config);
   void MakeIngest(const CollectorConfig& config);
   void MakeQuery();
+  void MakePrometheus(const CollectorConfig& config);
   absl::Status ServeHttp(const CollectorConfig& config);
   absl::Status ServeGrpc(const CollectorConfig& config);
   std::vector<std::string> Problems() const;
@@ -109,12 +149,19 @@ struct Collector::Parts {
   std::unique_ptr<LeaseTable> leases;
   std::unique_ptr<PlanBook> plans;
   std::unique_ptr<DetectionLoop> detection;
+  std::unique_ptr<RemoteWriter> remote_write;
+  std::unique_ptr<FleetDetection> fleet_detection;
   std::unique_ptr<Committer> committer;
+  std::unique_ptr<RunImport> import;
   std::unique_ptr<IngestService> ingest;
   std::unique_ptr<QueryApi> query;
   std::unique_ptr<QueryService> query_service;
+  std::unique_ptr<StoreSeriesSource> series;
+  std::unique_ptr<promql::Engine> engine;
+  std::unique_ptr<PrometheusRoutes> prometheus;
   std::unique_ptr<HttpRoutes> routes;
   std::unique_ptr<HttpServer> http;
+  std::unique_ptr<HealthService> health_service;
   std::unique_ptr<grpc::Server> grpc;
   bool stopped = false;
 };
@@ -156,12 +203,40 @@ absl::Status Collector::Parts::MakeDetection(const CollectorConfig& config) {
   return absl::OkStatus();
 }
 
+absl::Status Collector::Parts::MakeRemoteWrite(const CollectorConfig& config) {
+  if (config.remote_write.url.server.empty()) return absl::OkStatus();
+  remote_write = std::make_unique<RemoteWriter>(ToRemoteOptions(config, *store), RealClock(), metrics);
+  return Annotate(remote_write->Start(), "remote_write");
+}
+
+void Collector::Parts::MakeFleetDetection(const CollectorConfig& config) {
+  FleetDetection::Options options;
+  options.store = store.get();
+  options.clock = &RealClock();
+  options.metrics = &metrics;
+  options.false_alarms_per_week = config.false_alarms_per_week;
+  options.fill_live = [this](v1::Node* node) { sessions.FillLive(node); };
+  options.run_now = [this](const v1::RunNowRequest& request) {
+    // The run comes back as a record like any other; nobody follows it.
+    return sessions
+        .RunNow(request, v1::TRIGGER_CONFIRM, {[](const v1::RunProgress&) {}, [](const absl::Status&) {}})
+        .status();
+  };
+  fleet_detection = std::make_unique<FleetDetection>(std::move(options));
+}
+
 void Collector::Parts::MakeIngest(const CollectorConfig& config) {
   leases = std::make_unique<LeaseTable>(ToLeaseOptions(config), metrics, RealClock());
   plans = std::make_unique<PlanBook>(config.suites);
   committer = std::make_unique<Committer>(
-      Committer::Options{}, [this](absl::Span<const SenderRecords> batch) { return store->Commit(batch); },
+      Committer::Options{},
+      [this](absl::Span<const SenderRecords> batch) {
+        absl::StatusOr<CommitResult> result = store->Commit(batch);
+        if (result.ok() && remote_write != nullptr) remote_write->Offer(batch);
+        return result;
+      },
       [this](const CommitResult&) { detection->Notify(); }, RealClock(), ingest_metrics);
+  import = std::make_unique<RunImport>(*store, *committer, RealClock());
   IngestService::Options options;
   options.collector_version = FM_VERSION;
   ingest = std::make_unique<IngestService>(std::move(options), *store, *committer, sessions, *leases, *plans,
@@ -170,7 +245,7 @@ void Collector::Parts::MakeIngest(const CollectorConfig& config) {
 
 std::vector<std::string> Collector::Parts::Problems() const {
   std::vector<std::string> problems = detection->Problems();
-  if (const absl::Status health = store->Health(); !health.ok()) problems.push_back(Message(health));
+  if (const absl::Status state = store->Health(); !state.ok()) problems.push_back(Message(state));
   return problems;
 }
 
@@ -195,8 +270,17 @@ void Collector::Parts::MakeQuery() {
   };
   live.unfollow = [this](const std::string& request_id) { sessions.Unfollow(request_id); };
   live.cancel_run = [this](const v1::CancelRunRequest& request) { return sessions.CancelRun(request); };
+  live.import_runs = [this](const v1::ImportRunsRequest& request) { return import->Import(request); };
   query = std::make_unique<QueryApi>(std::move(options));
   query_service = std::make_unique<QueryService>(QueryService::Options{.api = query.get()});
+}
+
+void Collector::Parts::MakePrometheus(const CollectorConfig& config) {
+  series = std::make_unique<StoreSeriesSource>(*store, RealClock());
+  engine = std::make_unique<promql::Engine>(
+      promql::Engine::Options{.source = series.get(), .clock = &RealClock(), .query = config.prometheus});
+  prometheus = std::make_unique<PrometheusRoutes>(
+      PrometheusRoutes::Options{.engine = engine.get(), .clock = &RealClock(), .version = FM_VERSION});
 }
 
 absl::Status Collector::Parts::ServeHttp(const CollectorConfig& config) {
@@ -205,6 +289,10 @@ absl::Status Collector::Parts::ServeHttp(const CollectorConfig& config) {
   routes = std::make_unique<HttpRoutes>(
       HttpRoutes::Options{.api = query.get(), .metrics = &metrics, .clock = &RealClock()});
   routes->Register(*http);
+  prometheus->Register(*http);
+  if (config.receive_remote_write) {
+    ServeRemoteWrite(*http, [this](const v1::ImportRunsRequest& request) { return import->Import(request); });
+  }
   if (!config.web_dir.empty()) FM_RETURN_IF_ERROR(ServeFolder(config.web_dir, *http));
   return http->Start(config.http.host, config.http.port).status();
 }
@@ -221,6 +309,9 @@ absl::Status Collector::Parts::ServeGrpc(const CollectorConfig& config) {
   builder.SetMaxReceiveMessageSize(static_cast<int>(limits::kMessageBytes));
   builder.RegisterService(ingest->service());
   builder.RegisterService(query_service->service());
+  health_service =
+      std::make_unique<HealthService>(HealthService::Options{.states = HealthStates(*store)}, RealClock());
+  builder.RegisterService(health_service->service());
   grpc = builder.BuildAndStart();
   if (grpc != nullptr && port != 0) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat("gRPC: can't listen on ", config.grpc.ToString(),
@@ -230,8 +321,11 @@ absl::Status Collector::Parts::ServeGrpc(const CollectorConfig& config) {
 absl::Status Collector::OpenStore() {
   FM_RETURN_IF_ERROR(parts_->MakeStore(config_));
   FM_RETURN_IF_ERROR(parts_->MakeDetection(config_));
+  FM_RETURN_IF_ERROR(parts_->MakeRemoteWrite(config_));
+  parts_->MakeFleetDetection(config_);
   parts_->MakeIngest(config_);
   parts_->MakeQuery();
+  parts_->MakePrometheus(config_);
   return absl::OkStatus();
 }
 
@@ -239,6 +333,7 @@ absl::Status Collector::Serve() {
   FM_RETURN_IF_ERROR(parts_->ServeHttp(config_));
   FM_RETURN_IF_ERROR(parts_->ServeGrpc(config_));
   parts_->detection->Start();
+  parts_->fleet_detection->Start();
   parts_->maintenance->Start();
   LogInfo("collector serves", {{"grpc", config_.grpc.ToString()},
                                {"http", config_.http.host.empty() ? "none" : config_.http.ToString()},
@@ -252,13 +347,16 @@ void Collector::Reload(const CollectorConfig& config) { parts_->plans->Replace(c
 void Collector::Stop() {
   Parts& p = *parts_;
   if (std::exchange(p.stopped, true)) return;
+  if (p.health_service != nullptr) p.health_service->Stop();
   if (p.ingest != nullptr) p.ingest->Stop();
   if (p.grpc != nullptr) {
     p.grpc->Shutdown(absl::ToChronoTime(RealClock().Now()) + kGrpcDrain);
     p.grpc->Wait();
   }
   if (p.committer != nullptr) p.committer->Stop();
+  if (p.remote_write != nullptr) p.remote_write->Stop();
   if (p.detection != nullptr) p.detection->Stop();
+  if (p.fleet_detection != nullptr) p.fleet_detection->Stop();
   if (p.maintenance != nullptr) p.maintenance->Stop();
   if (p.routes != nullptr) p.routes->EndStreams();
   if (p.http != nullptr) p.http->Stop();

@@ -145,6 +145,52 @@ void ReadStore(YamlValue store, CollectorConfig& config) {
   store.NoOtherKeys();
 }
 
+// How queries in PromQL are bounded, and how far back they look.
+promql::QueryOptions ReadPrometheus(YamlValue section) {
+  promql::QueryOptions out;
+  YamlValue lookback = section.Key("lookback");
+  if (lookback.present() && lookback.String() != "auto") {
+    out.lookback = lookback.Duration(out.lookback, absl::Seconds(1), absl::Hours(24 * 3660));
+  }
+  out.subquery_step = section.Key("subquery_step").Duration(out.subquery_step, absl::Milliseconds(1));
+  out.timeout = section.Key("timeout").Duration(out.timeout, absl::Milliseconds(1), absl::Hours(1));
+  const auto count = [&section](const char* key, size_t fallback) {
+    return static_cast<size_t>(section.Key(key).Int(static_cast<int64_t>(fallback), 1));
+  };
+  out.max_series = count("max_series", out.max_series);
+  out.max_samples = count("max_samples", out.max_samples);
+  out.max_values = count("max_values", out.max_values);
+  out.max_steps = count("max_steps", out.max_steps);
+  section.NoOtherKeys();
+  return out;
+}
+
+RemoteWriteConfig ReadRemoteWrite(YamlValue section, const std::string& folder) {
+  RemoteWriteConfig out;
+  if (!section.present()) return out;
+  YamlValue url = section.RequiredKey("url");
+  const absl::StatusOr<HttpUrl> parsed = ParseHttpUrl(url.String());
+  if (url.present()) url.Check(parsed.status());
+  if (parsed.ok()) out.url = *parsed;
+  out.bearer_token_file = ReadPath(section.Key("bearer_token_file"), "", folder);
+  out.ca_file = ReadPath(section.Key("ca_file"), "", folder);
+  out.timeout =
+      section.Key("timeout").Duration(absl::Seconds(30), absl::Milliseconds(100), absl::Minutes(10));
+  out.queue_bytes = section.Key("queue_bytes").Bytes(1 << 30, 16 << 20);
+  section.NoOtherKeys();
+  return out;
+}
+
+void ReadDetection(YamlValue detection, CollectorConfig& config) {
+  YamlValue budget = detection.Key("false_alarms_per_week");
+  config.false_alarms_per_week = budget.Double(1);
+  if (!(config.false_alarms_per_week > 0 && config.false_alarms_per_week <= 1000)) {
+    budget.Fault(absl::StrCat("must be above 0 and at most 1000, not ", config.false_alarms_per_week,
+                              "; it is how many false alerts you accept in a week, of the whole fleet"));
+  }
+  detection.NoOtherKeys();
+}
+
 HostPort ReadListener(YamlValue section, const std::string& default_value, bool needs_tls,
                       const CollectorConfig& config) {
   YamlValue listen = section.Key("listen");
@@ -175,6 +221,7 @@ absl::StatusOr<CollectorConfig> ParseCollectorConfig(std::string_view text, cons
   config.web_dir = ReadPath(root.Key("web_dir"), "", folder);
   config.log = ReadLogSection(root.Key("log"));
   ReadStore(root.Key("store"), config);
+  ReadDetection(root.Key("detection"), config);
   for (YamlValue& item : root.Key("references").Items()) config.references.push_back(ReadReference(item));
   config.limits = ReadLimits(root.Key("limits"));
   absl::Status suites;
@@ -186,6 +233,11 @@ absl::StatusOr<CollectorConfig> ParseCollectorConfig(std::string_view text, cons
       suites = AllFaults(suites, suite.status());
     }
   }
+  config.prometheus = ReadPrometheus(root.Key("prometheus"));
+  config.remote_write = ReadRemoteWrite(root.Key("remote_write"), folder);
+  YamlValue import = root.Key("import");
+  config.receive_remote_write = import.Key("remote_write").Bool(false);
+  import.NoOtherKeys();
   root.NoOtherKeys();
   FM_RETURN_IF_ERROR(AllFaults(reader.status(), suites));
   return config;

@@ -13,7 +13,9 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include "collector/promql/query_options.h"
 #include "common/daemon/suite_file.h"
+#include "common/http/http_client.h"
 #include "common/model/labels.h"
 #include "common/net/endpoint.h"
 #include "common/obs/log.h"
@@ -43,6 +45,15 @@ struct LimitConfig {
   absl::Duration longest;
 };
 
+// Where samples are sent on to by remote write.
+struct RemoteWriteConfig {
+  HttpUrl url;  // no server: nowhere
+  std::string bearer_token_file;
+  std::string ca_file;
+  absl::Duration timeout;
+  int64_t queue_bytes = 0;
+};
+
 struct CollectorConfig {
   std::string data_dir;
   HostPort grpc;
@@ -62,10 +73,14 @@ struct CollectorConfig {
   absl::Duration keep_runs;
   absl::Duration keep_events;
   absl::Duration keep_silent_series;
-  int64_t max_store_bytes = 0;  // 0: no bound
+  int64_t max_store_bytes = 0;       // 0: no bound
+  double false_alarms_per_week = 0;  // expected, of the whole fleet
   std::vector<ReferenceConfig> references;
   std::vector<LimitConfig> limits;
   std::vector<Suite> suites;  // what the nodes are to run
+  promql::QueryOptions prometheus;
+  RemoteWriteConfig remote_write;
+  bool receive_remote_write = false;
 };
 
 absl::StatusOr<CollectorConfig> LoadCollectorConfig(const std::string& path);

@@ -74,13 +74,14 @@ function showSummary(status) {
 }
 
 function showFindings(findings, now) {
-  const rows = findings.map((f) => ({cells: [
+  // Members of a finding about several are told by it.
+  const rows = findings.filter((f) => !f.group_id).map((f) => ({cells: [
     element('span', {class: `state ${directionLook(f)}`}, enumerator(f.direction, 'DIRECTION_')),
-    nodeLink(f.series.node),
-    nodeLink(f.series.node, f.series.benchmark),
-    metricName(f.series),
+    f.series?.node ? nodeLink(f.series.node) : f.scope,
+    f.series?.node ? nodeLink(f.series.node, f.series.benchmark) : f.series?.benchmark ?? '',
+    f.series?.metric ? metricName(f.series) : '',
     element('span', {class: `strong ${directionLook(f)}`}, sizeOf(f)),
-    `${number(f.before)} → ${number(f.after)} ${f.series.unit}`,
+    `${number(f.before)} → ${number(f.after)} ${f.series?.unit ?? ''}`,
     confidence(f.confidence),
     when(millis(f.onset_latest_unix_ns), now),
     f.explanation,

@@ -11,6 +11,7 @@ namespace fleetmark::agent {
 
 Gate::Gate(const Options& options, std::vector<std::unique_ptr<GateSource>> sources, Clock& clock)
     : options_(options), sources_(std::move(sources)), clock_(clock), cool_until_(clock.Mono()) {
+  for (const auto& source : sources_) states_.push_back({std::string(source->name()), std::nullopt, 0});
   if (!sources_.empty()) thread_ = std::thread([this] { Loop(); });
 }
 
@@ -29,17 +30,30 @@ GateAnswer Gate::BeforeRun(const GateQuery& query) {
     const absl::Duration cooling = cool_until_ - clock_.Mono();
     if (cooling > absl::ZeroDuration()) {
       GateAnswer answer = GateAnswer::Busy("the node cools down after the last run");
+      answer.by = kCoolDown;
       answer.retry_after = cooling;
       return answer;
     }
   }
-  for (const auto& source : sources_) {
-    GateAnswer answer = source->BeforeRun(query);
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    GateAnswer answer = sources_[i]->BeforeRun(query);
+    Note(i, answer);
     if (answer.free()) continue;
-    answer.reason = absl::StrCat(std::string(source->name()), ": ", answer.reason);
+    answer.by = std::string(sources_[i]->name());
+    answer.reason = absl::StrCat(answer.by, ": ", answer.reason);
     return answer;
   }
   return GateAnswer::Free();
+}
+
+void Gate::Note(size_t source, const GateAnswer& answer) {
+  MutexLock lock(states_mu_);
+  states_[source].last = answer.state;
+}
+
+std::vector<Gate::SourceState> Gate::source_states() const {
+  MutexLock lock(states_mu_);
+  return states_;
 }
 
 void Gate::Loop() {
@@ -68,8 +82,9 @@ void Gate::Look(Watch& watch) {
   const pid_t reaper = watch.reaper_;
   if (reaper == 0 || watch.cancel_.cancelled()) return;
   bool unknown = false;
-  for (const auto& source : sources_) {
-    const GateAnswer answer = source->DuringRun(watch.query_, reaper);
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    const GateAnswer answer = sources_[i]->DuringRun(watch.query_, reaper);
+    Note(i, answer);
     if (answer.free()) continue;
     const MonoTime now = clock_.Mono();
     const bool busy = answer.state == GateAnswer::State::kBusy;
@@ -78,10 +93,15 @@ void Gate::Look(Watch& watch) {
       watch.unknown_since_ = std::min(watch.unknown_since_, now);
     }
     if (!busy && now - watch.unknown_since_ < options_.unknown_patience) continue;
-    watch.cancel_.Cancel(absl::StrCat(std::string(source->name()), ": ", answer.reason), CancelCause::kGate);
-    return;
+    return End(watch, i, answer.reason);
   }
   if (!unknown) watch.unknown_since_ = MonoTime::InfiniteFuture();
+}
+
+void Gate::End(Watch& watch, size_t source, const std::string& why) {
+  watch.cancel_.Cancel(absl::StrCat(std::string(sources_[source]->name()), ": ", why), CancelCause::kGate);
+  MutexLock lock(states_mu_);
+  ++states_[source].runs_ended;
 }
 
 Gate::Watch::Watch(Gate& gate, GateQuery query, CancelToken& cancel)

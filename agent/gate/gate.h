@@ -10,8 +10,11 @@
 #define FLEETMARK_AGENT_GATE_GATE_H_
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -38,8 +41,17 @@ class Gate {
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
-  // A reason begins with the source's name: "slurm: job 1234 runs here".
+  // A reason begins with the source's name: "slurm: job 1234 runs here". `by` is that name, or kCoolDown.
   GateAnswer BeforeRun(const GateQuery& query);
+
+  static constexpr char kCoolDown[] = "cool_down";
+
+  struct SourceState {
+    std::string name;
+    std::optional<GateAnswer::State> last;  // its last answer; none: it was not asked yet
+    uint64_t runs_ended = 0;
+  };
+  std::vector<SourceState> source_states() const;  // in the order in which they are asked
 
   // A run that is being watched, until this is destroyed, which also begins the cool-down.
   class Watch {
@@ -65,6 +77,8 @@ class Gate {
  private:
   void Loop();
   void Look(Watch& watch);
+  void End(Watch& watch, size_t source, const std::string& why);
+  void Note(size_t source, const GateAnswer& answer);
 
   const Options options_;
   const std::vector<std::unique_ptr<GateSource>> sources_;
@@ -75,6 +89,8 @@ class Gate {
   std::list<Watch*> watches_ ABSL_GUARDED_BY(mu_);
   Watch* looking_at_ ABSL_GUARDED_BY(mu_) = nullptr;  // it must not go away meanwhile
   MonoTime cool_until_ ABSL_GUARDED_BY(mu_);
+  mutable Mutex states_mu_;
+  std::vector<SourceState> states_ ABSL_GUARDED_BY(states_mu_);
   std::thread thread_;
 };
 

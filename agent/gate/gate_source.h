@@ -34,15 +34,16 @@ struct GateAnswer {
   enum class State { kFree, kBusy, kUnknown };
 
   static GateAnswer Free() { return {}; }
-  static GateAnswer Busy(std::string reason) { return {State::kBusy, std::move(reason), {}}; }
+  static GateAnswer Busy(std::string reason) { return {State::kBusy, std::move(reason), {}, {}}; }
   static GateAnswer Unknown(std::string reason, absl::Duration retry_after = absl::ZeroDuration()) {
-    return {State::kUnknown, std::move(reason), retry_after};
+    return {State::kUnknown, std::move(reason), {}, retry_after};
   }
 
   bool free() const { return state == State::kFree; }
 
   State state = State::kFree;
   std::string reason;  // one line for people, for example "job 1234 runs here"; empty only when free
+  std::string by;      // the source that decided, as the gate says; empty when free
   // Asking again sooner is pointless; zero: no opinion.
   absl::Duration retry_after;
 };

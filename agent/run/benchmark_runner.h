@@ -52,8 +52,10 @@ class BenchmarkRunner {
   };
 
   // The run did not begin, and should be tried again.
+  static constexpr char kLease[] = "lease";
   struct NotNow {
-    std::string why;
+    std::string why;    // for people
+    std::string cause;  // for counting: a gate source's name, Gate::kCoolDown or kLease
     absl::Duration retry_after;
   };
 
@@ -64,6 +66,10 @@ class BenchmarkRunner {
                                         absl::FunctionRef<void(double, std::string_view)> progress);
 
  private:
+  // What needs no leave any more.
+  v1::Run Run(Job& job, const Conditions& before, CancelToken& cancel,
+              absl::FunctionRef<void(double, std::string_view)> progress);
+
   const Options options_;
   const Parts parts_;
 };

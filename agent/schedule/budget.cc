@@ -104,6 +104,7 @@ void Budget::End(const std::string& benchmark, absl::Duration reserved, absl::Du
   Accrue();
   balance_ = std::min(capacity_, balance_ + reserved - took);
   if (took <= absl::ZeroDuration()) return;
+  spent_ += took;
   const auto it = cost_.find(benchmark);
   if (it != cost_.end()) {
     it->second = std::max(took, it->second * (1 - kForget) + took * kForget);
@@ -111,6 +112,11 @@ void Budget::End(const std::string& benchmark, absl::Duration reserved, absl::Du
     cost_.emplace(benchmark, took);
   }
   if (limited()) Save();
+}
+
+absl::Duration Budget::spent() const {
+  MutexLock lock(mu_);
+  return spent_;
 }
 
 double Budget::used() {

@@ -58,6 +58,9 @@ class Budget {
   // The part of the bucket that is spent, 0 to 1.
   double used();
 
+  // What ended runs took in all, since this was made.
+  absl::Duration spent() const;
+
   double share() const { return options_.share; }
   bool limited() const { return options_.share < 1; }
 
@@ -74,6 +77,7 @@ class Budget {
   mutable Mutex mu_;  // held while the ledger is written
   absl::Duration balance_ ABSL_GUARDED_BY(mu_);
   MonoTime accrued_ ABSL_GUARDED_BY(mu_);
+  absl::Duration spent_ ABSL_GUARDED_BY(mu_);
   std::map<std::string, absl::Duration> cost_ ABSL_GUARDED_BY(mu_);
 };
 

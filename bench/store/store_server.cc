@@ -25,6 +25,7 @@
 
 #include "bench/store/fleet_load.h"
 #include "collector/control/lease_table.h"
+#include "collector/control/plan_book.h"
 #include "collector/control/sessions.h"
 #include "collector/ingest/committer.h"
 #include "collector/ingest/ingest_metrics.h"
@@ -165,7 +166,8 @@ int Main(const std::string& folder, const std::string& port) {
       Committer::Options{},
       [&store](absl::Span<const SenderRecords> batch) { return (*store)->Commit(batch); }, nullptr,
       RealClock(), ingest_metrics);
-  IngestService ingest(IngestService::Options{}, **store, committer, sessions, leases, ingest_metrics,
+  PlanBook plans({});
+  IngestService ingest(IngestService::Options{}, **store, committer, sessions, leases, plans, ingest_metrics,
                        RealClock());
   grpc::ServerBuilder builder;
   builder.AddListeningPort(absl::StrCat("127.0.0.1:", port), grpc::InsecureServerCredentials());

@@ -10,11 +10,14 @@
 #include "absl/strings/str_format.h"
 
 #include "collector/detect/robust_statistics.h"
+#include "common/detect/series_analysis.h"
 
 namespace fleetmark::collector {
 namespace {
 
 constexpr std::array<size_t, 6> kLengths = {3, 5, 8, 13, 21, 34};
+constexpr size_t kConfirmSamples = 40;      // fewer are left to the tests of this file
+constexpr double kConfirmBudget = 0.1;      // the candidate was found by a test of its own
 constexpr size_t kDriftSamples = 40;        // fewer do not tell a drift from noise
 constexpr double kPooledDegrees = 20;       // how much evidence an earlier regime's scale counts as
 constexpr double kSpreadEfficiency = 0.85;  // of RobustSpread, against the standard deviation of normal data
@@ -160,6 +163,18 @@ Onset FindOnset(absl::Span<const double> values, const Shift& shift) {
   return onset;
 }
 
+// Whether the analysis of the whole window, which tells autocorrelated noise and slopes from steps, sees a
+// change in the same direction near where this one began. It needs a history that shows the noise.
+bool IsConfirmed(absl::Span<const double> values, const Shift& shift) {
+  if (values.size() < kConfirmSamples) return true;
+  const size_t reach = std::min(values.size(), 3 * shift.length + 5);
+  for (const detect::SeriesFinding& found : detect::AnalyseSeries(values, {kConfirmBudget})) {
+    const bool same = (found.after > found.before) == (shift.difference > 0);
+    if (found.kind == detect::Kind::kChange && same && found.index + reach >= values.size()) return true;
+  }
+  return false;
+}
+
 v1::Finding::Direction DirectionOf(double difference, v1::Better better) {
   if (better == v1::BETTER_HIGHER) {
     return difference > 0 ? v1::Finding::DIRECTION_BETTER : v1::Finding::DIRECTION_WORSE;
@@ -240,7 +255,7 @@ std::optional<Verdict> ChangeDetector::Judge(absl::Span<const Point> history, co
     std::optional<Shift> shift = TestLength(values, length, logarithmic, pooled_scale, options_);
     if (shift.has_value() && (!best.has_value() || shift->p_value < best->p_value)) best = shift;
   }
-  if (!best.has_value()) return std::nullopt;
+  if (!best.has_value() || !IsConfirmed(values, *best)) return std::nullopt;
   Verdict verdict = MakeVerdict(points, values, *best, logarithmic, better);
   verdict.onset_low += skipped;
   verdict.onset_high += skipped;

@@ -289,6 +289,11 @@ absl::StatusOr<v1::CancelRunResponse> QueryApi::CancelRun(const v1::CancelRunReq
   return v1::CancelRunResponse();
 }
 
+absl::StatusOr<v1::ImportRunsResponse> QueryApi::ImportRuns(const v1::ImportRunsRequest& request) const {
+  if (!options_.callbacks.import_runs) return absl::UnavailableError("this collector takes no imports");
+  return options_.callbacks.import_runs(request);
+}
+
 absl::Status QueryApi::Ready() const { return options_.store->Health(); }
 
 }  // namespace fleetmark::collector

@@ -48,6 +48,7 @@ struct QueryCallbacks {
   std::function<absl::StatusOr<std::string>(const v1::RunNowRequest&, RunFollower)> run_now;
   std::function<void(const std::string& request_id)> unfollow;  // the run goes on
   std::function<absl::Status(const v1::CancelRunRequest&)> cancel_run;
+  std::function<absl::StatusOr<v1::ImportRunsResponse>(const v1::ImportRunsRequest&)> import_runs;
 };
 
 class QueryApi {
@@ -72,6 +73,8 @@ class QueryApi {
 
   // Gives the event its id, and its time where it has none.
   absl::StatusOr<v1::AddEventResponse> AddEvent(const v1::AddEventRequest& request) const;
+
+  absl::StatusOr<v1::ImportRunsResponse> ImportRuns(const v1::ImportRunsRequest& request) const;
 
   // See QueryCallbacks. After an error the follower is not called.
   absl::StatusOr<std::string> RunNow(const v1::RunNowRequest& request, RunFollower follower) const;

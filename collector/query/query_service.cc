@@ -163,6 +163,11 @@ class QueryService::Impl final : public v1::FleetService::CallbackService {
                                      v1::AddEventResponse* response) override {
     return Answer(context, request, response, &QueryApi::AddEvent);
   }
+  grpc::ServerUnaryReactor* ImportRuns(grpc::CallbackServerContext* context,
+                                       const v1::ImportRunsRequest* request,
+                                       v1::ImportRunsResponse* response) override {
+    return Answer(context, request, response, &QueryApi::ImportRuns);
+  }
   grpc::ServerUnaryReactor* CancelRun(grpc::CallbackServerContext* context,
                                       const v1::CancelRunRequest* request,
                                       v1::CancelRunResponse* response) override {

@@ -176,11 +176,18 @@ void SeriesCatalog::Remove(uint32_t group) {
   groups_.erase(it);
 }
 
+void SeriesCatalog::CountMetricLocked(const Group& group, const Group::Column& column, int by) {
+  const auto it = metrics_.try_emplace({group.key->benchmark, column.key->metric, column.key->unit}, 0).first;
+  it->second += by;
+  if (it->second == 0) metrics_.erase(it);
+}
+
 void SeriesCatalog::IndexLocked(const Group* before, const Group* now) {
   if (before != nullptr) {
     for (const Group::Column& column : before->columns) {
       if (now != nullptr && now->FindColumn(column.number) != nullptr) continue;
       series_.erase(column.series_id);
+      CountMetricLocked(*before, column, -1);
       const auto it = columns_.find(*column.key);
       if (it == columns_.end()) continue;
       Erase(before->id, &it->second.groups);
@@ -211,6 +218,7 @@ void SeriesCatalog::IndexLocked(const Group* before, const Group* now) {
     if (before != nullptr && before->FindColumn(column.number) != nullptr) continue;
     series_[column.series_id] = {now->id, column.number};
     next_series_ = std::max(next_series_, column.series_id + 1);
+    CountMetricLocked(*now, column, 1);
     ColumnEntry& entry = columns_[*column.key];
     entry.key = column.key;
     Insert(now->id, &entry.groups);
@@ -299,6 +307,13 @@ std::vector<std::string> SeriesCatalog::LabelValues(const std::string& label) co
   }
   values.erase("");
   return {values.begin(), values.end()};
+}
+
+std::vector<MetricOfBenchmark> SeriesCatalog::Metrics() const {
+  std::vector<MetricOfBenchmark> out;
+  MutexLock lock(mu_);
+  for (const auto& [metric, series] : metrics_) out.push_back(metric);
+  return out;
 }
 
 std::vector<GroupPtr> SeriesCatalog::DirtyGroups(size_t limit) const {

@@ -81,6 +81,7 @@ class SeriesCatalog {
   absl::StatusOr<std::vector<uint64_t>> Select(absl::Span<const LabelMatcher> matchers) const;
   std::vector<std::string> LabelNames() const;
   std::vector<std::string> LabelValues(const std::string& label) const;
+  std::vector<MetricOfBenchmark> Metrics() const;
 
   // Groups with a dirty column, ascending, at most `limit`.
   std::vector<GroupPtr> DirtyGroups(size_t limit) const;
@@ -103,6 +104,8 @@ class SeriesCatalog {
   // By the fields of GroupKey.
   static constexpr size_t kGroupLabels = 5;
 
+  void CountMetricLocked(const Group& group, const Group::Column& column, int by)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void IndexLocked(const Group* before, const Group* now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::StatusOr<std::optional<Postings>> MatchGroupsLocked(absl::Span<const LabelMatcher> matchers) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -112,6 +115,7 @@ class SeriesCatalog {
   absl::flat_hash_map<std::string, uint32_t> by_text_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<uint64_t, Place> series_ ABSL_GUARDED_BY(mu_);
   std::map<ColumnKey, ColumnEntry> columns_ ABSL_GUARDED_BY(mu_);
+  std::map<MetricOfBenchmark, uint64_t> metrics_ ABSL_GUARDED_BY(mu_);  // with how many series
   std::array<absl::flat_hash_map<std::string, Postings>, kGroupLabels> postings_ ABSL_GUARDED_BY(mu_);
   std::set<uint32_t> dirty_ ABSL_GUARDED_BY(mu_);
   uint32_t next_group_ ABSL_GUARDED_BY(mu_) = 1;

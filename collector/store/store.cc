@@ -27,6 +27,7 @@ namespace fleetmark::collector {
 namespace {
 
 constexpr const char kCountersKey[] = "counters";
+constexpr const char kFleetDetectionKey[] = "fleet_detection";
 
 v1::Sample ToSample(const SampleColumns& samples, size_t i) {
   v1::Sample sample;
@@ -193,6 +194,31 @@ absl::StatusOr<std::string> Store::DetectorState(uint64_t series_id) const {
   return DecodeBytes(*value);
 }
 
+absl::Status Store::PutFleetEvaluation(const FleetEvaluation& evaluation) {
+  MutexLock lock(impl_->turn);
+  Counters counters = impl_->CurrentCounters();
+  WriteSet writes = impl_->db->NewWriteSet();
+  writes.Put(Family::kMeta, kFleetDetectionKey, EncodeBytes(evaluation.state));
+  for (const v1::Finding& finding : evaluation.findings) {
+    FM_RETURN_IF_ERROR(PutFinding(*impl_->db, finding, &writes, &counters));
+  }
+  for (const v1::Finding& notes : evaluation.notes) {
+    FM_RETURN_IF_ERROR(PutFleetNotes(*impl_->db, notes, &writes, &counters));
+  }
+  return impl_->Write(std::move(writes), counters);
+}
+
+absl::StatusOr<std::string> Store::FleetDetectionState() const {
+  FM_ASSIGN_OR_RETURN(const std::optional<std::string> value,
+                      impl_->db->Get(Family::kMeta, kFleetDetectionKey));
+  if (!value.has_value()) return std::string();
+  return DecodeBytes(*value);
+}
+
+absl::StatusOr<std::vector<v1::Finding>> Store::OpenFindings(size_t limit) const {
+  return collector::OpenFindings(*impl_->db, limit);
+}
+
 absl::StatusOr<v1::Node> Store::GetNode(const std::string& name) const { return ReadNode(*impl_->db, name); }
 
 absl::StatusOr<std::vector<v1::Node>> Store::ListNodes(const Page& page, std::string* next_token) const {
@@ -215,6 +241,8 @@ absl::StatusOr<std::vector<uint64_t>> Store::Select(absl::Span<const LabelMatche
 }
 
 std::vector<std::string> Store::LabelNames() const { return impl_->catalog.LabelNames(); }
+
+std::vector<MetricOfBenchmark> Store::Metrics() const { return impl_->catalog.Metrics(); }
 
 std::vector<std::string> Store::LabelValues(const std::string& label) const {
   return impl_->catalog.LabelValues(label);

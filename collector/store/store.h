@@ -12,6 +12,7 @@
 #define FLEETMARK_COLLECTOR_STORE_STORE_H_
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -67,6 +68,14 @@ struct LabelMatcher {
   std::string label;
   Op op = Op::kEqual;
   std::string value;
+};
+
+struct MetricOfBenchmark {
+  std::string benchmark;
+  std::string metric;
+  std::string unit;
+
+  friend auto operator<=>(const MetricOfBenchmark&, const MetricOfBenchmark&) = default;
 };
 
 struct LatestSample {
@@ -168,6 +177,18 @@ class Store {
   // Empty for a series that was never evaluated.
   absl::StatusOr<std::string> DetectorState(uint64_t series_id) const;
 
+  // What the detection of the fleet concluded, in one synced write: its new state (opaque to the store), the
+  // findings that it opened or changed, and its notes in findings of single series (findings.h,
+  // PutFleetNotes). One finding at most once in both.
+  struct FleetEvaluation {
+    std::string state;
+    std::vector<v1::Finding> findings;
+    std::vector<v1::Finding> notes;
+  };
+  absl::Status PutFleetEvaluation(const FleetEvaluation& evaluation);
+  // Empty before the first evaluation.
+  absl::StatusOr<std::string> FleetDetectionState() const;
+
   // --- reading ---------------------------------------------------------------------------------------
   // Listings are in a stable order; `*next_token` is empty when there is no more. It may be `page.token`.
 
@@ -184,6 +205,7 @@ class Store {
   // Of all series, ascending.
   std::vector<std::string> LabelNames() const;
   std::vector<std::string> LabelValues(const std::string& label) const;
+  std::vector<MetricOfBenchmark> Metrics() const;
 
   // Each series' newest sample, from memory; series that are not known or have none are left out.
   std::vector<LatestSample> Latest(absl::Span<const uint64_t> series_ids) const;
@@ -214,6 +236,8 @@ class Store {
                                                     std::string* next_token) const;
   absl::StatusOr<std::vector<v1::Finding>> ListFindings(const v1::ListFindingsRequest& filter,
                                                         const Page& page, std::string* next_token) const;
+  // At most `limit` findings that are open, by node.
+  absl::StatusOr<std::vector<v1::Finding>> OpenFindings(size_t limit) const;
   absl::StatusOr<std::vector<v1::Event>> ListEvents(const v1::ListEventsRequest& filter, const Page& page,
                                                     std::string* next_token) const;
 

@@ -20,7 +20,7 @@ class SystemClock final : public Clock {
     return MonoTime::FromDurationSinceBoot(absl::DurationFromTimespec(ts));
   }
 
-  bool WaitUntil(CondVar& cv, Mutex& mu, MonoTime deadline) override {
+  bool WaitUntil(CondVar& cv, Mutex& mu, MonoTime deadline) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) {
     const absl::Duration left = deadline - Mono();
     if (left <= absl::ZeroDuration()) return false;
     // std::condition_variable waits on CLOCK_MONOTONIC, which stops while the machine sleeps; a cap lets

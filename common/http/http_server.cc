@@ -171,7 +171,19 @@ void HttpServer::Handle(const std::string& method, const std::string& pattern, H
     FillResponse(answer.ok() ? *std::move(answer) : ErrorResponse(answer.status()), response);
   };
   if (method == "GET") impl_->server.Get(pattern, serve);
-  if (method == "POST") impl_->server.Post(pattern, serve);
+  // Read by a content receiver, since httplib would refuse forms above 8 KiB.
+  const auto serve_body = [serve](const httplib::Request& request, httplib::Response& response,
+                                  const httplib::ContentReader& read) {
+    httplib::Request with_body = request;
+    const bool complete = read([&with_body](const char* data, size_t size) {
+      if (with_body.body.size() + size > kMaxBodyBytes) return false;
+      with_body.body.append(data, size);
+      return true;
+    });
+    if (complete) return serve(with_body, response);
+    if (response.status < 400) response.status = with_body.body.empty() ? 400 : 413;
+  };
+  if (method == "POST") impl_->server.Post(pattern, serve_body);
 }
 
 absl::StatusOr<int> HttpServer::Start(const std::string& address, int port) {

@@ -123,6 +123,8 @@ class FlowTest(EndToEndTest):
         self.assertEqual(cli(collector, "run", "node-9", "tick", check=False).returncode, 4)
         self.assertNotEqual(cli(collector, "run", "node-0", "nope", check=False).returncode, 0)
         self.assertIn("fleetmark_agent_runs_total", agent.metrics())
+        self.assertRegex(agent.metrics(), r"(?m)^fleetmark_agent_budget_spent_seconds_total [0-9.e-]*[1-9]")
+        self.assertIn('fleetmark_agent_runs_deferred_total{reason="cool_down"} 0', agent.metrics())
         self.assertIn("fleetmark_ingest_runs_total", collector.http("/metrics", parse=False))
 
     def test_a_request_that_expired_on_the_way_does_not_start(self):

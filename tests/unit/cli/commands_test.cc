@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
+#include "google/protobuf/struct.pb.h"
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
 
@@ -121,6 +122,24 @@ TEST_F(Commands, SamplesOfASeries) {
   EXPECT_EQ(Run("series eight").exit_status, 2);
 }
 
+TEST_F(Commands, DetectInAStoredSeries) {
+  const auto found = RunJson<google::protobuf::Struct>("detect --series 9");
+  EXPECT_EQ(found.fields().at("samples").number_value(), 60);
+  const auto& findings = found.fields().at("findings").list_value();
+  ASSERT_EQ(findings.values_size(), 1);
+  const auto& finding = findings.values(0).struct_value().fields();
+  EXPECT_EQ(finding.at("kind").string_value(), "change");
+  EXPECT_EQ(finding.at("index").number_value(), 40);
+  EXPECT_TRUE(finding.at("lasting").bool_value());
+  EXPECT_THAT(Run("detect --series 9").out, HasSubstr("40 to 40"));
+  const auto better = RunJson<google::protobuf::Struct>("detect --series 9 --better lower");
+  EXPECT_EQ(better.fields().at("findings").list_value().values_size(), 0);
+  EXPECT_EQ(Run("detect --series 8").exit_status, 4);
+  EXPECT_EQ(Run("detect --series nine").exit_status, 2);
+  EXPECT_EQ(Run("detect").exit_status, 2);
+  EXPECT_EQ(Run("detect file.csv --series 9").exit_status, 2);
+}
+
 TEST_F(Commands, Runs) {
   const Result result = Run("runs");
   EXPECT_EQ(result.out,
@@ -149,6 +168,18 @@ TEST_F(Commands, Findings) {
             "open        7\n");
   EXPECT_THAT(Run("findings -o wide").out, HasSubstr("-20.0 % (-22.0 % to -18.0 %)"));
   EXPECT_EQ(RunJson<v1::ListFindingsResponse>("findings").findings(0).kind(), v1::Finding::KIND_CHANGE);
+}
+
+TEST_F(Commands, FindingsOfGroupsAndTheirMembers) {
+  const auto groups = RunJson<v1::ListFindingsResponse>("findings --worse");
+  ASSERT_EQ(groups.findings_size(), 1);
+  EXPECT_EQ(groups.findings(0).kind(), v1::Finding::KIND_FLEET);
+  EXPECT_THAT(Run("findings --worse").out, HasSubstr("gpu.driver 570.124"));
+  const std::string wide = Run("findings --worse -o wide").out;
+  EXPECT_THAT(wide, HasSubstr("fleet  yes         23"));
+  EXPECT_THAT(wide, HasSubstr("23 of 24 nodes with gpu.driver 570.124, 0 of 180 others"));
+  EXPECT_EQ(RunJson<v1::ListFindingsResponse>("findings --worse --members").findings_size(), 2);
+  EXPECT_EQ(RunJson<v1::ListFindingsResponse>("findings --worse --node n1").findings_size(), 2);
 }
 
 TEST_F(Commands, Events) {

@@ -79,6 +79,15 @@ class Service final : public v1::FleetService::Service {
   }
 
   Status ReadSamples(ServerContext*, const v1::ReadSamplesRequest* q, v1::ReadSamplesResponse* r) override {
+    if (q->series_id() == 9) {  // a step after 40 of 60 samples
+      *r->mutable_series() = Series(9);
+      for (int i = 0; i < 60; ++i) {
+        v1::Sample& sample = *r->add_samples();
+        sample.set_time_unix_ns(Ago(absl::Hours(60 - i)));
+        sample.set_value((i < 40 ? 100 : 80) + i % 3);
+      }
+      return Status::OK;
+    }
     if (q->series_id() != 7)
       return Status(grpc::NOT_FOUND, absl::StrCat("no series has the number ", q->series_id()));
     *r->mutable_series() = Series(7);
@@ -108,9 +117,25 @@ class Service final : public v1::FleetService::Service {
     return Status::OK;
   }
 
+  void AddGroup(v1::Finding& group) const {
+    group.set_finding_id("01JDDDDDDDDDDDDDDDDDDDDDDD");
+    group.set_kind(v1::Finding::KIND_FLEET);
+    group.set_direction(v1::Finding::DIRECTION_WORSE);
+    group.set_state(v1::Finding::STATE_OPEN);
+    group.set_found_unix_ns(Ago(absl::Minutes(10)));
+    group.set_scope("gpu.driver 570.124");
+    group.set_member_count(23);
+    group.set_explanation("23 of 24 nodes with gpu.driver 570.124, 0 of 180 others");
+    group.mutable_budget()->set_within(true);
+  }
+
   Status ListFindings(ServerContext*, const v1::ListFindingsRequest* q,
                       v1::ListFindingsResponse* r) override {
     if (empty_ || q->state() == v1::Finding::STATE_CLOSED) return Status::OK;
+    if (q->direction() == v1::Finding::DIRECTION_WORSE) {  // a finding about several, and one of its members
+      AddGroup(*r->add_findings());
+      if (q->top_level()) return Status::OK;
+    }
     v1::Finding& f = *r->add_findings();
     f.set_finding_id("01JCCCCCCCCCCCCCCCCCCCCCCC");
     f.set_series_id(7);

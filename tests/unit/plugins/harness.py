@@ -1,5 +1,6 @@
 """Runs a plugin as the agent does and checks what it says against its manifest."""
 
+import contextlib
 import json
 import math
 import os
@@ -52,7 +53,7 @@ class Plugin:
             with open(os.path.join(self.folder, "manifest.yaml"), encoding="utf-8") as file:
                 self.manifest = yaml.safe_load(file)
 
-    def start(self, work_dir, params=None, env=None):
+    def start(self, work_dir, params=None, env=None, benchmark="test"):
         declared = self.manifest["params"]
         values = {name: spec["default"] for name, spec in declared.items() if "default" in spec}
         values.update(params or {})
@@ -73,11 +74,13 @@ class Plugin:
             program = os.path.join(self.folder, program)
         child = subprocess.Popen([program, *arguments], cwd=work_dir, env=environment, stdin=subprocess.PIPE,
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        request = {"api": 1, "run_id": "test", "benchmark": "test", "params": values, "devices": [],
+        request = {"api": 1, "run_id": os.path.basename(work_dir), "benchmark": benchmark, "params": values, "devices": [],
                    "cpus": sorted(os.sched_getaffinity(0)), "work_dir": work_dir,
                    "deadline_unix_ns": str(time.time_ns() + 60 * 10**9), "peers": []}
-        child.stdin.write(json.dumps(request).encode())
-        child.stdin.close()
+        with contextlib.suppress(BrokenPipeError):  # it may end without reading
+            child.stdin.write(json.dumps(request).encode())
+        with contextlib.suppress(BrokenPipeError):
+            child.stdin.close()
         child.stdin = None
         return child
 

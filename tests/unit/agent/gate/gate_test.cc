@@ -106,6 +106,23 @@ TEST_F(GateTest, UserWorkEndsARun) {
   EXPECT_TRUE(cancel.cancelled());
   EXPECT_EQ(cancel.cause(), CancelCause::kGate);
   EXPECT_EQ(cancel.reason(), "pressure: 3 cores are used by others");
+  EXPECT_EQ(gate_->source_states()[0].runs_ended, 0u);
+  EXPECT_EQ(gate_->source_states()[1].runs_ended, 1u);
+}
+
+TEST_F(GateTest, TellsWhatEachSourceSaidLastAndWhichDecided) {
+  Make();
+  EXPECT_EQ(gate_->source_states()[0].name, "slurm");
+  EXPECT_EQ(gate_->source_states()[0].last, std::nullopt);
+  slurm_->Set(GateAnswer::Unknown("slurmctld is away"));
+  EXPECT_EQ(gate_->BeforeRun({}).by, "slurm");
+  EXPECT_EQ(gate_->source_states()[0].last, GateAnswer::State::kUnknown);
+  EXPECT_EQ(gate_->source_states()[1].last, std::nullopt);
+  slurm_->Set(GateAnswer::Free());
+  pressure_->Set(GateAnswer::Busy("load 3"));
+  EXPECT_EQ(gate_->BeforeRun({}).by, "pressure");
+  EXPECT_EQ(gate_->source_states()[0].last, GateAnswer::State::kFree);
+  EXPECT_EQ(gate_->source_states()[1].last, GateAnswer::State::kBusy);
 }
 
 TEST_F(GateTest, NotKnowingIsBorneForAWhile) {

@@ -46,6 +46,7 @@ TEST_F(BudgetTest, BeginsFullAndFillsAgain) {
   EXPECT_EQ(budget_->used(), 0);
   Run("a", absl::Seconds(40));
   EXPECT_NEAR(budget_->used(), 40 / 43.2, 0.01);
+  EXPECT_EQ(budget_->spent(), absl::Seconds(40));
   const absl::Duration wait = budget_->WaitFor("a");
   // 36.8 s are missing, at 4.5 ms a second.
   EXPECT_NEAR(absl::ToDoubleSeconds(wait), (40 - (43.2 - 40)) / 0.0045, 100);

@@ -28,6 +28,41 @@ TEST(CollectorConfig, DefaultsAndReferences) {
   EXPECT_FALSE(config.references[0].reference.has_upper());
 }
 
+TEST(CollectorConfig, Prometheus) {
+  const CollectorConfig automatic = ParseCollectorConfig("data_dir: d\n", "c.yaml", "/etc").value();
+  EXPECT_EQ(automatic.prometheus.lookback, absl::ZeroDuration());
+  EXPECT_EQ(automatic.prometheus.max_steps, 11'000u);
+  const CollectorConfig config =
+      ParseCollectorConfig("data_dir: d\nprometheus: {lookback: 20m, timeout: 5s, max_series: 7}\n", "c.yaml",
+                           "/etc")
+          .value();
+  EXPECT_EQ(config.prometheus.lookback, absl::Minutes(20));
+  EXPECT_EQ(config.prometheus.timeout, absl::Seconds(5));
+  EXPECT_EQ(config.prometheus.max_series, 7u);
+  EXPECT_NE(Fault("prometheus: {lookback: sometimes}"), "");
+  EXPECT_NE(Fault("prometheus: {max_steps: 0}"), "");
+  EXPECT_NE(Fault("prometheus: {max_step: 1}").find("max_steps"), std::string::npos);
+}
+
+TEST(CollectorConfig, RemoteWriteAndImport) {
+  const CollectorConfig none = ParseCollectorConfig("data_dir: d\n", "c.yaml", "/etc").value();
+  EXPECT_EQ(none.remote_write.url.server, "");
+  EXPECT_FALSE(none.receive_remote_write);
+  const CollectorConfig config =
+      ParseCollectorConfig(
+          "data_dir: d\nremote_write: {url: 'http://h:8428/api/v1/write', queue_bytes: "
+          "20MiB, bearer_token_file: t}\nimport: {remote_write: true}\n",
+          "c.yaml", "/etc")
+          .value();
+  EXPECT_EQ(config.remote_write.url.server, "http://h:8428");
+  EXPECT_EQ(config.remote_write.bearer_token_file, "/etc/t");
+  EXPECT_EQ(config.remote_write.queue_bytes, 20 << 20);
+  EXPECT_TRUE(config.receive_remote_write);
+  EXPECT_NE(Fault("remote_write: {timeout: 1s}").find("url"), std::string::npos);
+  EXPECT_NE(Fault("remote_write: {url: 'h:8428'}").find("http://"), std::string::npos);
+  EXPECT_NE(Fault("remote_write: {url: 'http://h', queue_bytes: 1MiB}"), "");
+}
+
 TEST(CollectorConfig, ReferenceFaults) {
   const std::string base = "references: [{benchmark: b, metric: m, ";
   EXPECT_NE(Fault(base + "value: 1, unit: GB/sec, lower: -0.1}]").find("did you mean 'GB/s'"),
@@ -37,6 +72,21 @@ TEST(CollectorConfig, ReferenceFaults) {
   EXPECT_NE(Fault(base + "value: -1, unit: s, upper: 1.5}]").find("must not be above 1"), std::string::npos);
   EXPECT_NE(Fault(base + "value: 1, unit: s}]").find("needs lower, upper, or both"), std::string::npos);
   EXPECT_EQ(Fault(base + "value: 0, unit: s, lower: -7, upper: 9}]"), "");
+}
+
+TEST(CollectorConfig, BudgetOfFalseAlarms) {
+  const auto budget = [](const std::string& text) {
+    return ParseCollectorConfig("data_dir: d\n" + text, "c.yaml", "/etc").value().false_alarms_per_week;
+  };
+  EXPECT_EQ(budget(""), 1);
+  EXPECT_EQ(budget("detection: {false_alarms_per_week: 0.25}"), 0.25);
+  EXPECT_NE(
+      Fault("detection: {false_alarms_per_week: 0}")
+          .find("detection.false_alarms_per_week: must be above 0 and at most 1000, not 0; it is how many "
+                "false alerts you accept"),
+      std::string::npos);
+  EXPECT_NE(Fault("detection: {false_alarm_per_week: 1}").find("did you mean 'false_alarms_per_week'"),
+            std::string::npos);
 }
 
 TEST(CollectorConfig, Limits) {

@@ -37,6 +37,14 @@ class PlainIndex {
     }
     return ids;
   }
+  std::vector<MetricOfBenchmark> Metrics() const {
+    std::set<MetricOfBenchmark> metrics;
+    for (const auto& [id, labels] : series_) {
+      metrics.insert({labels.at("benchmark"), labels.at("metric"), labels.at("unit")});
+    }
+    return {metrics.begin(), metrics.end()};
+  }
+
   std::vector<std::string> Values(const std::string& label) const {
     std::set<std::string> values;
     for (const auto& [id, labels] : series_) {
@@ -172,6 +180,7 @@ TEST(SeriesCatalog, SelectsWhatAPlainSearchDoes) {
     for (const char* label : {"node", "metric", "device", "absent"}) {
       EXPECT_EQ(churn.catalog.LabelValues(label), churn.plain.Values(label)) << label;
     }
+    EXPECT_EQ(churn.catalog.Metrics(), churn.plain.Metrics());
     for (const auto& [id, labels] : churn.plain.series()) {
       const auto place = churn.catalog.FindSeries(id);
       ASSERT_TRUE(place.has_value()) << id;

@@ -355,5 +355,51 @@ TEST_F(StoreTest, RefusesAColumnFamilyThatItDoesNotKnow) {
   EXPECT_THAT(Message(store.status()), HasSubstr("chunks_v9"));
 }
 
+TEST_F(StoreTest, NotesOfTheFleetStayWithAFindingAndDoNotBringItBack) {
+  Commit({RunRecord(1)});
+  v1::Finding finding;
+  finding.set_finding_id(NewUlid(absl::FromUnixNanos(kStartNs)));
+  finding.set_series_id(1);
+  finding.set_state(v1::Finding::STATE_OPEN);
+  finding.set_direction(v1::Finding::DIRECTION_WORSE);
+  finding.mutable_series()->set_node("n1");
+  ASSERT_TRUE(store_->PutEvaluation({1, 1, "", {finding}}).ok());
+
+  v1::Finding group = finding;
+  group.set_finding_id(NewUlid(absl::FromUnixNanos(kStartNs + 1'000'000)));
+  group.clear_series();
+  v1::Finding notes = finding;
+  notes.set_group_id(group.finding_id());
+  notes.mutable_budget()->set_within(true);
+  ASSERT_TRUE(store_->PutFleetEvaluation({"state", {group}, {notes}}).ok());
+  EXPECT_EQ(*store_->FleetDetectionState(), "state");
+  EXPECT_EQ(store_->OpenFindings(10)->size(), 2u);
+  EXPECT_EQ(store_->OpenFindings(1)->size(), 1u);
+  EXPECT_EQ(store_->Counts()->open_findings, 1u);  // a member counts with its group
+  EXPECT_EQ(store_->Counts()->open_findings_worse, 1u);
+
+  // The series' own detection closes it, and knows nothing of notes; then notes come that were made before.
+  finding.set_state(v1::Finding::STATE_CLOSED);
+  ASSERT_TRUE(store_->PutEvaluation({1, 1, "", {finding}}).ok());
+  ASSERT_TRUE(store_->PutFleetEvaluation({"state", {}, {notes}}).ok());
+  v1::ListFindingsRequest all;
+  Page page;
+  std::string next;
+  std::vector<v1::Finding> stored = *store_->ListFindings(all, page, &next);
+  ASSERT_EQ(stored.size(), 2u);
+  EXPECT_EQ(stored[1].state(), v1::Finding::STATE_CLOSED);
+  EXPECT_EQ(stored[1].group_id(), group.finding_id());
+  EXPECT_TRUE(stored[1].budget().within());
+  all.set_top_level(true);
+  EXPECT_EQ(store_->ListFindings(all, page, &next)->size(), 1u);
+  EXPECT_EQ(store_->Counts()->open_findings, 1u);
+
+  // Notes in a finding that is not stored are left out; a malformed id is refused.
+  notes.set_finding_id(NewUlid(absl::FromUnixNanos(kStartNs + 2'000'000)));
+  EXPECT_TRUE(store_->PutFleetEvaluation({"", {}, {notes}}).ok());
+  notes.set_finding_id("x");
+  EXPECT_TRUE(absl::IsInvalidArgument(store_->PutFleetEvaluation({"", {}, {notes}})));
+}
+
 }  // namespace
 }  // namespace fleetmark::collector
