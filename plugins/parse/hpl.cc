@@ -131,12 +131,17 @@ class HpcgReader {
     verdict_ = true;
     if (Contains(text, "INVALID")) return report_.Invalid(line.number, "HPCG calls its result invalid");
     if (!Contains(key, "rating of")) return report_.Invalid(line.number, "no rating");
+    const bool may_be_cut = !report_.text().last_line_ends() && line.number == report_.text().lines().back().number;
+    if (may_be_cut && !total_.empty() && value != total_) {
+      return report_.Invalid(line.number, "the output is cut off: the rating differs from the summary's total");
+    }
     report_.AddText({"gflops", "GFLOP/s", "higher"}, value, {}, line.number);
   }
 
   void ReadSummary(const Line& line, std::string_view section, std::string_view key, std::string_view value) {
     if (value.empty()) return;
     if (section == "GFLOP/s Summary") {
+      if (key == "Total with convergence and optimization phase overhead") total_ = std::string(value);
       const bool raw = key.starts_with("Raw ");
       report_.AddText({raw ? "raw_gflops" : "overhead_gflops", "GFLOP/s", "higher"}, value,
                       {{"kernel", Lower(raw ? key.substr(4) : key)}}, line.number);
@@ -151,6 +156,7 @@ class HpcgReader {
 
   Report& report_;
   std::string section_;
+  std::string total_;  // what the rating repeats
   bool verdict_ = false;
 };
 

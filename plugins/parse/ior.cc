@@ -1,5 +1,6 @@
 // IOR 3.x and 4.x (tables or JSON) and mdtest's summaries. IOR's MiB is 2^20 bytes.
 #include <cctype>
+#include <cmath>
 
 #include "plugins/parse/json_documents.h"
 #include "plugins/parse/number.h"
@@ -9,6 +10,13 @@ namespace fleetmark::parse {
 namespace {
 
 bool IsOperation(std::string_view word) { return word == "write" || word == "read" || word == "remove"; }
+
+// "1024", "1024.00" and 1024.0 are the same size.
+std::string SizeLabel(std::string_view text) {
+  const auto number = FiniteNumber(text);
+  const bool whole = number && *number == std::floor(*number) && std::abs(*number) < 1e15;
+  return whole ? std::to_string(static_cast<int64_t>(*number)) : std::string(text);
+}
 
 class IorTable {
  public:
@@ -50,8 +58,8 @@ class IorTable {
     }
     Labels labels = {{"operation", std::string(words[0])}};
     for (size_t i = 0; i < header_.size(); ++i) {
-      if (header_[i].starts_with("xfer")) labels["transfer_size_kib"] = std::string(words[i]);
-      if (header_[i].starts_with("block")) labels["block_size_kib"] = std::string(words[i]);
+      if (header_[i].starts_with("xfer")) labels["transfer_size_kib"] = SizeLabel(words[i]);
+      if (header_[i].starts_with("block")) labels["block_size_kib"] = SizeLabel(words[i]);
     }
     std::erase_if(labels, [](const auto& label) { return label.second == "-"; });
     for (size_t i = 1; i < header_.size(); ++i) ReadCell(header_[i], words[i], labels, line.number);
@@ -94,8 +102,8 @@ class IorTable {
 
 void ReadIorResult(const Json& result, const JsonDocument& document, Report& report) {
   Labels labels = {{"operation", StringIn(result, "access")}};
-  if (const auto size = NumberIn(result, "xferKiB")) labels["transfer_size_kib"] = Json(*size).dump();
-  if (const auto size = NumberIn(result, "blockKiB")) labels["block_size_kib"] = Json(*size).dump();
+  if (const auto size = NumberIn(result, "xferKiB")) labels["transfer_size_kib"] = SizeLabel(Json(*size).dump());
+  if (const auto size = NumberIn(result, "blockKiB")) labels["block_size_kib"] = SizeLabel(Json(*size).dump());
   AddMember({"bandwidth", "MiB/s", "higher"}, result, "bwMiB", labels, document, report);
   AddMember({"iops", "IOPS", "higher"}, result, "iops", labels, document, report);
   AddMember({"latency", "s", "lower"}, result, "latency", labels, document, report);
@@ -181,6 +189,12 @@ class MdtestReader {
       return report_.Invalid(line.number, Join({"a row that has not ", std::to_string(expected), " numbers"}));
     }
     has_rows_ = true;
+    // Columns of a fixed width: a shorter last line without its end is cut off within its last number.
+    if (!report_.text().last_line_ends() && line.number == report_.text().lines().back().number &&
+        line.text.size() < row_size_) {
+      return report_.Invalid(line.number, "the output is cut off in this row");
+    }
+    row_size_ = line.text.size();
     const size_t first = expected - 4;
     const std::string base = is_time_ ? "time" : "rate";
     const Labels labels = {{"operation", Lower(operation)}};
@@ -210,6 +224,7 @@ class MdtestReader {
   bool is_time_ = false;
   bool per_rank_ = false;
   bool has_rows_ = false;
+  size_t row_size_ = 0;  // of the row before
   UnitSpelling time_unit_;
 };
 

@@ -70,7 +70,9 @@ void ReadPerformanceData(std::string_view rest, size_t line, Report& report) {
     const Quantity quantity = ReadQuantity(fields[0]);
     if (quantity.number.kind == NumberKind::kNumber) {
       const UnitSpelling unit = UnitOf(quantity.unit);
-      report.Add({label, unit.unit, BetterOf(fields), unit.scale}, quantity.number.value, {}, line);
+      // "/var" and "var" are two labels and one name.
+      const Labels labels = SnakeCase(label) == label ? Labels{} : Labels{{"label", label}};
+      report.Add({label, unit.unit, BetterOf(fields), unit.scale}, quantity.number.value, labels, line);
     } else if (quantity.number.kind == NumberKind::kNotFinite) {
       report.Warning(line, Join({"'", label, "' is not finite and left out"}));
     } else if (quantity.number.kind == NumberKind::kMalformed) {

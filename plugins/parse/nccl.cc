@@ -12,6 +12,7 @@ namespace {
 constexpr MetricKind kTime = {"time", "us", "lower"};
 constexpr MetricKind kAlgorithm = {"algbw", "GB/s", "higher"};
 constexpr MetricKind kBus = {"busbw", "GB/s", "higher"};
+constexpr MetricKind kWrong = {"wrong_total", "count", "lower"};
 constexpr MetricKind kAverage = {"avg_busbw", "GB/s", "higher"};
 
 struct Column {
@@ -126,6 +127,7 @@ class TableReader {
     const auto words = Words(rest.value_or(""));
     const auto count = words.empty() ? std::nullopt : WholeNumber(words[0]);
     if (!count) return report_.Invalid(line.number, "no count of values out of bounds");
+    report_.Add(kWrong, static_cast<double>(*count), CollectiveLabel(), line.number);
     if (*count > 0 || Contains(*rest, "FAILED")) report_.Invalid(line.number, "values are out of bounds");
   }
 
@@ -133,10 +135,12 @@ class TableReader {
     saw_average_ = true;
     const auto words = Words(After(text, ":").value_or(""));
     if (words.empty()) return report_.Invalid(line.number, "no average bus bandwidth");
-    Labels labels;
-    if (!collective_.empty()) labels["collective"] = collective_;
-    report_.AddText(kAverage, words[0], labels, line.number);
+    report_.AddText(kAverage, words[0], CollectiveLabel(), line.number);
     if (Contains(text, "FAILED")) report_.Invalid(line.number, "the average is below what was asked for");
+  }
+
+  Labels CollectiveLabel() const {
+    return collective_.empty() ? Labels{} : Labels{{"collective", collective_}};
   }
 
   // A table without its last lines is cut off.
@@ -192,7 +196,10 @@ void ReadJsonDocument(const JsonDocument& document, Report& report) {
   const Json* bounds = ObjectIn(json, "out_of_bounds");
   if (bounds == nullptr) {
     report.Invalid(document.line, "this JSON has no 'out_of_bounds'");
-  } else if (SaysNo(*bounds, "okay") || NumberIn(*bounds, "count").value_or(0) > 0) {
+  } else {
+    AddMember(kWrong, *bounds, "count", {}, document, report);
+  }
+  if (bounds != nullptr && (SaysNo(*bounds, "okay") || NumberIn(*bounds, "count").value_or(0) > 0)) {
     report.Invalid(document.line, Join({"values are out of bounds: ", ShownJson(*bounds)}));
   }
   for (const auto& [average_key, key] : {std::pair{"average_bus_bandwidth", "bandwidth"},
@@ -219,6 +226,7 @@ bool IsTable(const Text& text) {
 
 void ReadNcclTests(const Options&, Report& report) {
   if (IsTable(report.text())) return TableReader(report).Read();
+  report.HideLines();  // they hold the tool's environment with its secrets
   for (const JsonDocument& document : ReadJsonDocuments(report.text(), "nor a table of nccl-tests", report)) {
     ReadJsonDocument(document, report);
   }

@@ -141,6 +141,16 @@ std::optional<double> FiniteNumber(std::string_view text) {
   return number.value;
 }
 
+bool GoesOnAsNumber(std::string_view rest) {
+  if (rest.empty()) return false;
+  if (IsDigit(rest[0])) return true;
+  if (rest[0] == '.') return DigitsFrom(rest, 1) > 1;
+  if (rest[0] == ',') return DigitsFrom(rest, 1) == 4;
+  if (rest[0] != 'e' && rest[0] != 'E') return false;
+  const size_t sign = rest.size() > 1 && (rest[1] == '+' || rest[1] == '-') ? 1 : 0;
+  return DigitsFrom(rest, 1 + sign) > 1 + sign;
+}
+
 std::optional<int64_t> WholeNumber(std::string_view text) {
   text = Trim(text);
   if (text.empty() || !IsDigit(text[0])) return std::nullopt;

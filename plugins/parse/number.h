@@ -37,6 +37,9 @@ Number ReadNumber(std::string_view text);
 // A finite number, or nothing.
 std::optional<double> FiniteNumber(std::string_view text);
 
+// Would these first characters after a number be more of it: digits, ".5", "e3", or ",234" as thousands?
+bool GoesOnAsNumber(std::string_view rest);
+
 // Decimal digits alone, at most 2^63 - 1.
 std::optional<int64_t> WholeNumber(std::string_view text);
 

@@ -68,7 +68,7 @@ class TextReader {
  private:
   void ReadLine(const Line& line, std::string_view text) {
     if (text.starts_with("Running ")) return BeginTest(line, text.substr(8));
-    if (text.starts_with("Waiv")) return Waive(line);
+    if (text.starts_with("Waiv")) return Waive(line, text);
     if (StartsWithNoCase(text, "ERROR") || Contains(text, "CUDA_ERROR") || text.starts_with("[CUDA") ||
         Contains(text, "Invalid value when checking the pattern")) {
       finished_ = true;
@@ -91,7 +91,9 @@ class TextReader {
     test_line_ = line.number;
   }
 
-  void Waive(const Line& line) {
+  // "Waiving NAME." (0.2), or after "Running NAME." "Waived:" without a name.
+  void Waive(const Line& line, std::string_view text) {
+    if (text.starts_with("Waiving ")) BeginTest(line, text.substr(8));
     ++waived_;
     finished_ = true;
     report_.Warning(line.number, Join({"test '", test_, "' was waived"}));

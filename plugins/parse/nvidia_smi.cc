@@ -41,11 +41,12 @@ std::string_view BetterOfColumn(std::string_view column) {
 struct Column {
   std::string name;
   std::optional<UnitSpelling> unit;
+  bool units_in_cells = false;
 };
 
 Column ColumnOf(std::string_view header) {
   const auto unit = Between(header, "[", "]");
-  return {std::string(Trim(header.substr(0, header.find('[')))), unit ? FindUnit(*unit) : std::nullopt};
+  return {std::string(Trim(header.substr(0, header.find('[')))), unit ? FindUnit(*unit) : std::nullopt, false};
 }
 
 class GpuTable {
@@ -55,6 +56,7 @@ class GpuTable {
   }
 
   void Read() {
+    FindUnitsInCells();
     for (const CsvRow& row : table_.rows) {
       Labels labels;
       for (size_t i = 0; i < columns_.size(); ++i) {
@@ -68,6 +70,17 @@ class GpuTable {
   }
 
  private:
+  // Whether a column's cells state their unit: then one that does not is cut off, or something else.
+  void FindUnitsInCells() {
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      for (const CsvRow& row : table_.rows) {
+        const Quantity quantity = ReadQuantity(row.cells[i]);
+        const bool stated = quantity.number.kind == NumberKind::kNumber && FindUnit(quantity.unit);
+        columns_[i].units_in_cells = columns_[i].units_in_cells || stated;
+      }
+    }
+  }
+
   // Text ("P0", "Enabled", "0x0000000000000001", times) is not a reading.
   void ReadCell(const Column& column, std::string_view cell, const Labels& labels, size_t line) {
     if (IsError(cell)) return report_.Failed(line, Join({"'", column.name, "' can't be read: ", cell}));
@@ -77,6 +90,9 @@ class GpuTable {
     if (quantity.number.kind != NumberKind::kNumber) return ReadText(column, cell, quantity, line);
     const auto written = FindUnit(quantity.unit);
     if (!quantity.unit.empty() && !written) return ReadText(column, cell, {}, line);
+    if (quantity.unit.empty() && column.units_in_cells) {
+      return report_.Invalid(line, Join({"'", column.name, "': '", cell, "' has no unit, as other rows have"}));
+    }
     const UnitSpelling unit = written ? *written : column.unit.value_or(UnitOfColumn(column.name));
     report_.Add({column.name, unit.unit, BetterOfColumn(column.name), unit.scale}, quantity.number.value, labels, line);
   }

@@ -92,6 +92,12 @@ class OsuReader {
       return report_.Invalid(line.number, Join({"a row of ", std::to_string(words.size()), " columns under a header of ",
                                                 std::to_string(columns_.size())}));
     }
+    // Columns of a fixed width: a shorter last line without its end is cut off within its last number.
+    if (!report_.text().last_line_ends() && line.number == report_.text().lines().back().number &&
+        line.text.size() < row_size_) {
+      return report_.Invalid(line.number, "the output is cut off in this row");
+    }
+    row_size_ = line.text.size();
     has_rows_ = true;
     Labels labels = labels_;
     for (size_t i = 0; i < columns_.size(); ++i) {
@@ -128,12 +134,14 @@ class OsuReader {
     if (!columns_.empty() && !has_rows_) report_.Invalid(header_line_, "the output is cut off: no rows under this header");
     columns_.clear();
     has_rows_ = false;
+    row_size_ = 0;
   }
 
   Report& report_;
   Labels labels_;
   std::vector<Column> columns_;
   size_t header_line_ = 0;
+  size_t row_size_ = 0;  // of the row before
   bool has_rows_ = false;
 };
 

@@ -91,7 +91,7 @@ bool Report::AddText(const MetricKind& kind, std::string_view text, Labels label
 void Report::AddProblem(Outcome outcome, size_t line, std::string_view sentence) {
   output_.outcome = std::max(output_.outcome, outcome);
   if (++problems_ > kMaxProblems) return;
-  const std::string_view shown = line == 0 ? std::string_view() : Trim(text_.LineText(line));
+  const std::string_view shown = line == 0 || hide_lines_ ? std::string_view() : Trim(text_.LineText(line));
   std::string text(sentence);
   if (!shown.empty() && !Contains(sentence, shown)) text += Join({": ", Shorten(shown, kShownLineBytes)});
   output_.problems.push_back({line, std::move(text), outcome == Outcome::kOk});
@@ -105,7 +105,7 @@ ParsedOutput Report::Take(std::string_view what) {
     Invalid(0, Join({"more than ", std::to_string(kMaxMetrics), " metrics"}));
   }
   if (output_.metrics.empty() && output_.outcome == Outcome::kOk) {
-    Invalid(0, Join({"there is no ", what, " in the text; ", LastLines(text_)}));
+    Invalid(0, Join({"there is no ", what, " in the text", hide_lines_ ? "" : "; ", hide_lines_ ? "" : LastLines(text_)}));
   }
   if (problems_ > kMaxProblems) {
     output_.problems.back() = {0, Join({"and ", std::to_string(problems_ - kMaxProblems + 1), " more problems"})};

@@ -72,6 +72,9 @@ class Report {
  public:
   explicit Report(const Text& text) : text_(text) {}
 
+  // From now on problems don't show the text of their line.
+  void HideLines() { hide_lines_ = true; }
+
   // Added to those of every metric from now on; they win.
   void SetLabels(Labels labels) { labels_ = std::move(labels); }
 
@@ -103,6 +106,7 @@ class Report {
 
   const Text& text_;
   Labels labels_;
+  bool hide_lines_ = false;
   ParsedOutput output_;
   size_t problems_ = 0;
   size_t dropped_metrics_ = 0;

@@ -69,6 +69,15 @@ std::vector<Reader> MakeReaders() {
   };
 }
 
+// Other names that people look for a reader under.
+constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
+    {"dcgm", "dcgmi_diag"},       {"dcgm_diag", "dcgmi_diag"},        {"dcgmi", "dcgmi_diag"},
+    {"gbench", "google_benchmark"}, {"googlebenchmark", "google_benchmark"}, {"json_path", "json"},
+    {"jsonpath", "json"},         {"key_value", "keyvalue"},          {"mllog", "mlperf"},
+    {"nagios_perfdata", "nagios"}, {"nccl", "nccl_tests"},             {"perfdata", "nagios"},
+    {"perflog", "reframe_perflog"}, {"poprun", "popdist"},             {"prometheus", "openmetrics"},
+    {"rccl_tests", "nccl_tests"}, {"reframe", "reframe_report"},      {"reframe_json", "reframe_report"}};
+
 bool HasType(const Options& value, OptionType type) {
   switch (type) {
     case OptionType::kBool:
@@ -176,8 +185,13 @@ const std::vector<Reader>& Readers() {
 }
 
 const Reader* FindReader(std::string_view name) {
+  std::string known = Lower(name);
+  std::replace(known.begin(), known.end(), '-', '_');
+  for (const auto& [alias, meant] : kAliases) {
+    if (known == alias) known = meant;
+  }
   for (const Reader& reader : Readers()) {
-    if (reader.name == name) return &reader;
+    if (reader.name == known) return &reader;
   }
   return nullptr;
 }
@@ -226,6 +240,18 @@ bool ReadOutput(std::string_view reader_name, std::string_view text, std::string
   if (!error->empty()) return false;
   *output = ReadOutput(*reader, text, *parsed);
   return true;
+}
+
+std::string ReadersJson() {
+  Options list = Options::array();
+  for (const Reader& reader : Readers()) {
+    Options options = Options::array();
+    for (const auto* some : {&reader.options, &CommonOptions()}) {
+      for (const ReaderOption& option : *some) options.push_back({{"name", option.name}, {"summary", option.summary}});
+    }
+    list.push_back({{"name", reader.name}, {"summary", reader.summary}, {"options", options}});
+  }
+  return list.dump(2);
 }
 
 std::string ToJson(const ParsedOutput& output) {

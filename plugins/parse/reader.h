@@ -43,6 +43,7 @@ struct Reader {
 // By name.
 const std::vector<Reader>& Readers();
 
+// By its name or another that it is known by; '-' and '_' are the same there, and so are upper and lower case.
 // nullptr if there is none of that name.
 const Reader* FindReader(std::string_view name);
 
@@ -60,6 +61,9 @@ bool ReadOutput(std::string_view reader, std::string_view text, std::string_view
 // One JSON object: outcome; metrics with name, value, unit, better, labels and, where there is one,
 // reference; problems with line, text and severity (error or warning).
 std::string ToJson(const ParsedOutput& output);
+
+// A list of objects with name, summary, and options with name and summary.
+std::string ReadersJson();
 
 }  // namespace fleetmark::parse
 

@@ -53,6 +53,13 @@ ReframeResult ResultOf(std::string_view word) {
   return ReframeResult::kUnknown;
 }
 
+void CheckExitCode(std::string_view result, std::string_view test, std::string_view exit_code, size_t line,
+                   Report& report) {
+  const auto code = FiniteNumber(exit_code);
+  if (ResultOf(result) != ReframeResult::kPass || !code || *code == 0) return;
+  report.Failed(line, Join({"test '", test, "' passed, but its job ended with status ", exit_code}));
+}
+
 void AddTestName(std::string_view display_name, Labels* labels) {
   const std::string_view without_scope = display_name.substr(0, display_name.find(" ~"));
   const auto parts = Split(without_scope, " %");

@@ -32,6 +32,11 @@ enum class ReframeResult { kPass, kExpectedFailure, kFail, kSkip, kUnknown };
 // The words of all versions: pass, success, xfail, fail, failure, xpass, abort, aborted, fail_deps, skip, ...
 ReframeResult ResultOf(std::string_view word);
 
+// A job that ended with a status other than 0 has failed, though ReFrame lets such a test pass unless it is told
+// otherwise. `exit_code` as text; empty or absent is unknown.
+void CheckExitCode(std::string_view result, std::string_view test, std::string_view exit_code, size_t line,
+                   Report& report);
+
 // "Base %p=v %fixture.q=w ~scope": labels `test` and `parameters`; what ReFrame's command line generates (node,
 // partition, repetition) is left out.
 void AddTestName(std::string_view display_name, Labels* labels);

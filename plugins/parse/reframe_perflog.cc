@@ -250,6 +250,8 @@ class LogReader {
     constexpr size_t kMostLines = 8;
     const char* begin = lines[i].text.data();
     for (size_t k = i; k < std::min(lines.size(), i + kMostLines); ++k) {
+      // A line that is a whole row by itself is no continuation of this one.
+      if (k > i && Header::Cells(lines[k].text, header_->separator()).size() >= header_->size()) break;
       const char* end = lines[k].text.data() + lines[k].text.size();
       const std::string_view joined(begin, static_cast<size_t>(end - begin));
       if (Header::Cells(joined, header_->separator()).size() < header_->size()) continue;
@@ -268,6 +270,7 @@ class LogReader {
     const std::string result = FieldOf(fields, {"result", "perf_result"});
     const std::string name = FieldOf(fields, {"display_name", "name", "unique_name", "short_name", "perf_var"});
     if (ResultOf(result) == ReframeResult::kFail) report_.Failed(line, Join({"test '", name, "': ", result}));
+    CheckExitCode(result, name, FieldOf(fields, {"job_exitcode"}), line, report_);
     if (ResultOf(result) == ReframeResult::kExpectedFailure) report_.Warning(line, Join({"test '", name, "' failed as expected"}));
     if (ResultOf(result) == ReframeResult::kSkip) ++skipped_;
     const std::string variable = FieldOf(fields, {"perf_var"});
@@ -314,7 +317,7 @@ class LogReader {
       (*labels)["system"] = system;
       (*labels)["partition"] = partition;
       (*labels)["environ"] = environ;
-    } else {
+    } else if (info != "info" && info != "debug" && info != "warning") {  // levels of the log
       AddTestName(info, labels);
     }
   }

@@ -73,6 +73,7 @@ class TestCase {
     return Join({key, StringIn(test_, "unique_name")});
   }
   std::string Result() const { return StringIn(test_, "result"); }
+  std::string ExitCode() const { return FirstOf(test_, {"job_exitcode"}); }
   std::string Name() const { return FirstOf(test_, {"display_name", "name", "unique_name"}); }
   std::string Reason() const {
     const std::string phase = FirstOf(test_, {"fail_phase"});
@@ -187,6 +188,7 @@ void ReadRun(const JsonDocument& document, Report& report) {
     for (size_t i = 0; tests != nullptr && i < tests->size(); ++i) {
       const TestCase test((*tests)[i], document);
       test.AddValues(report);
+      CheckExitCode(test.Result(), test.Name(), test.ExitCode(), document.line, report);
       verdicts.Add(test);
       ++cases;
     }
@@ -234,6 +236,7 @@ void ReadRecord(const JsonDocument& document, Report& report) {
   }
   const std::string result = StringIn(record, "check_result");
   const std::string reason = FirstOf(record, {"check_fail_reason"});
+  CheckExitCode(result, labels["test"], FirstOf(record, {"check_job_exitcode"}), document.line, report);
   if (ResultOf(result) == ReframeResult::kFail) {
     report.Failed(document.line, Join({"test '", labels["test"], "': ", result, reason.empty() ? "" : ": ", reason}));
   } else if (ResultOf(result) == ReframeResult::kUnknown) {

@@ -20,7 +20,9 @@ void ReadRegex(const Options& options, Report& report) {
   const auto reader = spec ? RegexReader::Create(*spec, &error) : std::nullopt;
   if (!reader) return report.Invalid(0, error);
   const ReadResult result = reader->Read(report.text().all());
-  for (const std::string& problem : result.problems) report.Invalid(0, problem);
+  for (size_t i = 0; i < result.problems.size(); ++i) {
+    report.Invalid(result.problem_lines[i], result.problems[i]);
+  }
   for (const Reading& reading : result.readings) {
     for (const double value : reading.values) {
       report.Add({reading.name, value, reading.unit, reading.better, reading.labels, std::nullopt}, 0);

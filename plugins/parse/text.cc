@@ -121,6 +121,7 @@ std::vector<Line> CutLines(std::string_view text) {
 Text::Text(std::string_view raw) {
   if (raw.starts_with("\xEF\xBB\xBF")) raw.remove_prefix(3);
   cut_ = raw.size() > kMaxTextBytes;
+  last_line_ends_ = raw.ends_with("\n") || raw.ends_with("\r");
   const std::string plain = WithoutControls(plugin::RepairUtf8(raw.substr(0, kMaxTextBytes)));
   std::vector<Line> lines = CutLines(plain);
   for (Line& line : lines) {

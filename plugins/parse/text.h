@@ -37,6 +37,8 @@ class Text {
   // All lines, each ended by one '\n'.
   std::string_view all() const { return clean_; }
   bool cut() const { return cut_; }
+  // Does a newline end the last line? Without one it may be cut off, where the tool always writes one.
+  bool last_line_ends() const { return last_line_ends_; }
   // The number of the line with the byte `offset` of all(); the last line's if it is beyond.
   size_t LineNumberAt(size_t offset) const;
   // The line with this number, without its end; empty if there is none.
@@ -46,6 +48,7 @@ class Text {
   std::string clean_;
   std::vector<Line> lines_;
   bool cut_ = false;
+  bool last_line_ends_ = false;
 };
 
 std::string_view Trim(std::string_view text);
