@@ -66,16 +66,16 @@ class LogReader {
     RE2::PartialMatch(Piece(line.text), global, &now.rate, &now.unit);
     RE2::PartialMatch(Piece(line.text), local, &now.local_rate, &local_unit);
     RE2::PartialMatch(Piece(line.text), loss, &now.loss);
-    if (now.rate.empty()) {
-      // The line is cut off in the middle; the step before it is whole.
-      report_.Invalid(line.number, "a step without GlobalRate");
+    if (now.rate.empty() || now.unit.empty()) {
+      // The line is cut off in the middle, perhaps within the number; the step before it is whole.
+      report_.Invalid(line.number, "a step without GlobalRate and its unit");
       return;
     }
     last = std::move(now);
   }
 
   void AddStep(const Step& step) {
-    const auto unit = FindUnit(step.unit.empty() ? "samples/sec" : step.unit);
+    const auto unit = FindUnit(step.unit);
     if (!unit) return report_.Invalid(step.line, Join({"the rate's unit '", step.unit, "' is not known"}));
     report_.AddText({"throughput", unit->unit, "higher", unit->scale}, step.rate, step.labels, step.line);
     if (!step.local_rate.empty()) {

@@ -131,8 +131,7 @@ class HpcgReader {
     verdict_ = true;
     if (Contains(text, "INVALID")) return report_.Invalid(line.number, "HPCG calls its result invalid");
     if (!Contains(key, "rating of")) return report_.Invalid(line.number, "no rating");
-    const bool may_be_cut = !report_.text().last_line_ends() && line.number == report_.text().lines().back().number;
-    if (may_be_cut && !total_.empty() && value != total_) {
+    if (report_.text().MayBeCut(line) && !total_.empty() && value != total_) {
       return report_.Invalid(line.number, "the output is cut off: the rating differs from the summary's total");
     }
     report_.AddText({"gflops", "GFLOP/s", "higher"}, value, {}, line.number);

@@ -84,7 +84,8 @@ class IorTable {
     const std::string_view rest = Trim(*After(text, ":"));
     const Quantity quantity = ReadQuantity(rest.substr(0, rest.find('(')));
     const auto unit = FindUnit(quantity.unit);
-    if (quantity.number.kind == NumberKind::kNumber && unit) {
+    const bool rate = unit && unit->unit.ends_with("/s");  // "MiB" is a "MiB/sec" that is cut off
+    if (quantity.number.kind == NumberKind::kNumber && rate) {
       const Labels labels = {{"operation", text.starts_with("Max Write") ? "write" : "read"}};
       report_.Add({"max_bandwidth", unit->unit, "higher", unit->scale}, quantity.number.value, labels, line.number);
     } else if (quantity.number.kind == NumberKind::kNotFinite) {
@@ -189,12 +190,10 @@ class MdtestReader {
       return report_.Invalid(line.number, Join({"a row that has not ", std::to_string(expected), " numbers"}));
     }
     has_rows_ = true;
-    // Columns of a fixed width: a shorter last line without its end is cut off within its last number.
-    if (!report_.text().last_line_ends() && line.number == report_.text().lines().back().number &&
-        line.text.size() < row_size_) {
+    // All have as many decimals: a last line without its end whose last number has fewer is cut off within it.
+    if (report_.text().MayBeCut(line) && Decimals(cells.back()) < Decimals(cells[expected - 2])) {
       return report_.Invalid(line.number, "the output is cut off in this row");
     }
-    row_size_ = line.text.size();
     const size_t first = expected - 4;
     const std::string base = is_time_ ? "time" : "rate";
     const Labels labels = {{"operation", Lower(operation)}};
@@ -224,7 +223,6 @@ class MdtestReader {
   bool is_time_ = false;
   bool per_rank_ = false;
   bool has_rows_ = false;
-  size_t row_size_ = 0;  // of the row before
   UnitSpelling time_unit_;
 };
 

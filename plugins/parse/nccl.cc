@@ -1,6 +1,7 @@
 // nccl-tests and rccl-tests (all_reduce_perf and so on): the table of every version, driven by its header,
 // and the JSON of -J. The formats are described from nccl-tests 2.0 to 2.19.
 #include <array>
+#include <cmath>
 
 #include "plugins/parse/json_documents.h"
 #include "plugins/parse/number.h"
@@ -101,7 +102,10 @@ class TableReader {
     if (column.name == "time") report_.AddText(kTime, cell, labels, line);
     if (column.name == "cputime") report_.AddText({"cputime", "us", "lower"}, cell, labels, line);
     if (column.name == "algbw") report_.AddText(kAlgorithm, cell, labels, line);
-    if (column.name == "busbw") report_.AddText(kBus, cell, labels, line);
+    if (column.name == "busbw" && report_.AddText(kBus, cell, labels, line)) {
+      bus_sum_ += *FiniteNumber(cell);
+      ++bus_bandwidths_;
+    }
     if (column.name == "i_min") report_.AddText({"time_min", "us", "lower"}, cell, labels, line);
     if (column.name == "i_max") report_.AddText({"time_max", "us", "lower"}, cell, labels, line);
     if (column.name == "i_p99") report_.AddText({"time_p99", "us", "lower"}, cell, labels, line);
@@ -135,8 +139,19 @@ class TableReader {
     saw_average_ = true;
     const auto words = Words(After(text, ":").value_or(""));
     if (words.empty()) return report_.Invalid(line.number, "no average bus bandwidth");
+    if (report_.text().MayBeCut(line) && words.size() == 1 && !IsAverage(words[0])) {
+      return report_.Invalid(line.number, "the output is cut off: this is not the average of the rows above");
+    }
     report_.AddText(kAverage, words[0], CollectiveLabel(), line.number);
     if (Contains(text, "FAILED")) report_.Invalid(line.number, "the average is below what was asked for");
+  }
+
+  // Of the rows' bus bandwidths, which are rounded to two decimals.
+  bool IsAverage(std::string_view text) const {
+    const auto value = FiniteNumber(text);
+    if (!value || bus_bandwidths_ == 0) return value.has_value();
+    const double mean = bus_sum_ / static_cast<double>(bus_bandwidths_);
+    return std::abs(*value - mean) <= 0.005 + 0.001 * std::abs(mean);
   }
 
   Labels CollectiveLabel() const {
@@ -154,12 +169,16 @@ class TableReader {
     }
     columns_.clear();
     has_rows_ = saw_average_ = saw_bounds_ = false;
+    bus_sum_ = 0;
+    bus_bandwidths_ = 0;
   }
 
   Report& report_;
   std::string collective_;
   std::vector<Column> columns_;
   size_t header_line_ = 0;
+  double bus_sum_ = 0;
+  size_t bus_bandwidths_ = 0;
   bool has_rows_ = false;
   bool saw_bounds_ = false;
   bool saw_average_ = false;

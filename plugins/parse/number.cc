@@ -151,6 +151,11 @@ bool GoesOnAsNumber(std::string_view rest) {
   return DigitsFrom(rest, 1 + sign) > 1 + sign;
 }
 
+size_t Decimals(std::string_view number) {
+  const size_t point = number.find('.');
+  return point == std::string_view::npos ? 0 : DigitsFrom(number, point + 1) - point - 1;
+}
+
 std::optional<int64_t> WholeNumber(std::string_view text) {
   text = Trim(text);
   if (text.empty() || !IsDigit(text[0])) return std::nullopt;

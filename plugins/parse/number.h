@@ -40,6 +40,9 @@ std::optional<double> FiniteNumber(std::string_view text);
 // Would these first characters after a number be more of it: digits, ".5", "e3", or ",234" as thousands?
 bool GoesOnAsNumber(std::string_view rest);
 
+// The digits after the decimal point.
+size_t Decimals(std::string_view number);
+
 // Decimal digits alone, at most 2^63 - 1.
 std::optional<int64_t> WholeNumber(std::string_view text);
 

@@ -115,6 +115,10 @@ class TextReader {
   void ReadSum(const Line& line, const std::vector<std::string_view>& words) {
     finished_ = true;
     if (words.size() != 3) return report_.Invalid(line.number, "a sum without a value");
+    // It has two decimals.
+    if (report_.text().MayBeCut(line) && Decimals(words[2]) < 2) {
+      return report_.Invalid(line.number, "the output is cut off in this line");
+    }
     if (!matrix_ || words[1] != test_) return report_.Invalid(line.number, "a sum without its test");
     matrix_->AddSum(words[2], line.number);
     matrix_.reset();

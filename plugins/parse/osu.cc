@@ -92,9 +92,10 @@ class OsuReader {
       return report_.Invalid(line.number, Join({"a row of ", std::to_string(words.size()), " columns under a header of ",
                                                 std::to_string(columns_.size())}));
     }
-    // Columns of a fixed width: a shorter last line without its end is cut off within its last number.
-    if (!report_.text().last_line_ends() && line.number == report_.text().lines().back().number &&
-        line.text.size() < row_size_) {
+    // OSU writes two decimals and columns of a fixed width: a last line without its end that has less is cut
+    // off within its last number.
+    const bool short_number = columns_.back().unit.unit != "1" && Decimals(words.back()) < 2;
+    if (report_.text().MayBeCut(line) && (line.text.size() < row_size_ || short_number)) {
       return report_.Invalid(line.number, "the output is cut off in this row");
     }
     row_size_ = line.text.size();

@@ -37,8 +37,8 @@ class Text {
   // All lines, each ended by one '\n'.
   std::string_view all() const { return clean_; }
   bool cut() const { return cut_; }
-  // Does a newline end the last line? Without one it may be cut off, where the tool always writes one.
-  bool last_line_ends() const { return last_line_ends_; }
+  // Is it the last line, and no newline ends it? Where the tool always writes one, the line may be cut off.
+  bool MayBeCut(const Line& line) const { return !last_line_ends_ && line.number == lines_.back().number; }
   // The number of the line with the byte `offset` of all(); the last line's if it is beyond.
   size_t LineNumberAt(size_t offset) const;
   // The line with this number, without its end; empty if there is none.
