@@ -29,10 +29,10 @@
 #include "collector/query/store_series_source.h"
 #include "collector/remote/remote_writer.h"
 #include "collector/remote/write_receiver.h"
-#include "collector/store/maintenance_loop.h"
 #include "collector/store/store.h"
 #include "common/base/clock.h"
 #include "common/base/file.h"
+#include "common/base/periodic_thread.h"
 #include "common/base/status.h"
 #include "common/http/http_server.h"
 #include "common/model/limits.h"
@@ -143,7 +143,7 @@ struct Collector::Parts {
 
   Metrics metrics;
   std::unique_ptr<Store> store;
-  std::unique_ptr<MaintenanceLoop> maintenance;
+  std::unique_ptr<PeriodicThread> maintenance;
   IngestMetrics ingest_metrics{metrics};
   Sessions sessions{Sessions::Options{}, RealClock()};
   std::unique_ptr<LeaseTable> leases;
@@ -187,7 +187,9 @@ absl::Status Collector::Parts::MakeStore(const CollectorConfig& config) {
                        config.keep_silent_series,
                        static_cast<uint64_t>(config.max_store_bytes)};
   FM_ASSIGN_OR_RETURN(store, Store::Open(options));
-  maintenance = std::make_unique<MaintenanceLoop>(*store, RealClock(), kMaintenanceInterval, LogMaintenance);
+  maintenance = std::make_unique<PeriodicThread>(RealClock(), kMaintenanceInterval, [this] {
+    LogMaintenance(store->Maintain(absl::ToUnixNanos(RealClock().Now())));
+  });
   return absl::OkStatus();
 }
 

@@ -12,6 +12,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 
+#include "common/base/quote_json.h"
 #include "common/base/status.h"
 #include "common/model/labels.h"
 
@@ -52,23 +53,6 @@ int HttpStatus(absl::StatusCode code) {
   }
 }
 
-std::string JsonEscape(const std::string& text) {
-  std::string out;
-  bool repaired = false;
-  for (char c : RepairUtf8(text, &repaired)) {
-    const auto u = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out.push_back('\\');
-      out.push_back(c);
-    } else if (u < 0x20) {
-      absl::StrAppend(&out, "\\u00", absl::Hex(u, absl::kZeroPad2));
-    } else {
-      out.push_back(c);
-    }
-  }
-  return out;
-}
-
 HttpRequest ToRequest(const httplib::Request& in) {
   HttpRequest out;
   out.method = in.method;
@@ -103,6 +87,11 @@ std::string HttpRequest::Query(const std::string& name) const {
   return it == query.end() ? std::string() : it->second;
 }
 
+std::string HttpRequest::Header(const std::string& name) const {
+  const auto it = headers.find(name);
+  return it == headers.end() ? std::string() : it->second;
+}
+
 std::string ExactPath(const std::string& path) {
   std::string pattern;
   for (char c : path) {
@@ -113,11 +102,16 @@ std::string ExactPath(const std::string& path) {
   return pattern;
 }
 
+HttpResponse TextResponse(int status, std::string text) {
+  return {.status = status, .content_type = "text/plain; charset=utf-8", .body = std::move(text)};
+}
+
 HttpResponse ErrorResponse(const absl::Status& status) {
   HttpResponse response;
   response.status = HttpStatus(status.code());
-  response.body = absl::StrCat("{\"code\":\"", absl::StatusCodeToString(status.code()), "\",\"message\":\"",
-                               JsonEscape(Message(status)), "\"}\n");
+  bool repaired = false;
+  response.body = absl::StrCat("{\"code\":\"", absl::StatusCodeToString(status.code()),
+                               "\",\"message\":", QuoteJson(RepairUtf8(Message(status), &repaired)), "}\n");
   return response;
 }
 
