@@ -210,10 +210,12 @@ void AddDetect(CLI::App& app, Invocation& invocation) {
 
 void AddParse(CLI::App& app, Invocation& invocation) {
   auto o = std::make_shared<ParseOptions>();
-  CLI::App* command = app.add_subcommand("parse", "Metrics out of what another tool printed; asks no collector");
+  CLI::App* command =
+      app.add_subcommand("parse", "Metrics out of what another tool printed; asks no collector");
   auto list = std::make_shared<bool>(false);
   CLI::Option* listed = command->add_flag("--list", *list, "Lists the readers");
-  CLI::Option* reader = command->add_option("--reader", o->reader, "Which reader; `fleetmark parse --list` names them");
+  CLI::Option* reader =
+      command->add_option("--reader", o->reader, "Which reader; `fleetmark parse --list` names them");
   CLI::Option* file = command->add_option("file", o->file, "What the tool printed; - reads standard input");
   command->add_option("--options", o->options, "The reader's options: a JSON object, or @FILE with one")
       ->needs(reader);

@@ -112,9 +112,9 @@ CommandResult ListReaders(const Output& output) {
   }
   Table table({{"READER"}, {"READS"}, {"OPTIONS", false, true}});
   for (const parse::Reader& reader : parse::Readers()) {
-    const std::string own = absl::StrJoin(reader.options, ",", [](std::string* out, const parse::ReaderOption& option) {
-      out->append(option.name);
-    });
+    const std::string own =
+        absl::StrJoin(reader.options, ",",
+                      [](std::string* out, const parse::ReaderOption& option) { out->append(option.name); });
     table.AddRow({std::string(reader.name), std::string(reader.summary), own});
   }
   output.Print(table, "");

@@ -1,5 +1,5 @@
-// Graphcore: gc-monitor's tables, gc-info's lines, gc-inventory's JSON, and the throughput that training under
-// poprun prints. An IPU's reading is labelled by its number.
+// Graphcore: gc-monitor's tables, gc-info's lines, gc-inventory's JSON, and the throughput that training
+// under poprun prints. An IPU's reading is labelled by its number.
 #include <re2/re2.h>
 
 #include <algorithm>
@@ -17,17 +17,21 @@ std::optional<MetricKind> KindOf(std::string_view name) {
   if (Contains(lower, "clock")) return MetricKind{"ipu_clock", "MHz", "none"};
   if (Contains(lower, "board temp")) return MetricKind{"board_temperature", "Cel", "none"};
   if (Contains(lower, "temp")) return MetricKind{"ipu_temperature", "Cel", "none"};
-  if (Contains(lower, "power")) return MetricKind{Contains(lower, "ipu power") ? "ipu_power" : "power", "W", "none"};
+  if (Contains(lower, "power"))
+    return MetricKind{Contains(lower, "ipu power") ? "ipu_power" : "power", "W", "none"};
   if (Contains(lower, "utili")) return MetricKind{"ipu_utilization", "%", "none"};
   return std::nullopt;
 }
 
 // "1330MHz", "24.2 C", "91.8 W", "N/A".
-void AddReading(const MetricKind& kind, std::string_view text, const Labels& labels, size_t line, Report& report) {
+void AddReading(const MetricKind& kind, std::string_view text, const Labels& labels, size_t line,
+                Report& report) {
   const Quantity quantity = ReadQuantity(text);
   if (quantity.number.kind == NumberKind::kAbsent) return;
-  if (quantity.number.kind == NumberKind::kNotFinite) return report.Warning(line, Join({"'", kind.name, "' is not finite"}));
-  const auto unit = quantity.unit.empty() ? UnitSpelling{kind.unit} : FindUnit(quantity.unit).value_or(UnitSpelling{""});
+  if (quantity.number.kind == NumberKind::kNotFinite)
+    return report.Warning(line, Join({"'", kind.name, "' is not finite"}));
+  const auto unit =
+      quantity.unit.empty() ? UnitSpelling{kind.unit} : FindUnit(quantity.unit).value_or(UnitSpelling{""});
   const double scale = unit.unit == "GHz" && kind.unit == "MHz" ? 1e3 : unit.scale;
   const bool fits = unit.unit == kind.unit || (unit.unit == "GHz" && kind.unit == "MHz");
   if (quantity.number.kind != NumberKind::kNumber || !fits) {
@@ -139,8 +143,9 @@ void ReadInventory(const Json& value, Labels labels, const JsonDocument& documen
 
 // What poprun, or a program under it, says when it fails.
 bool IsFailure(std::string_view text) {
-  return Contains(text, "poptorch.Error") || Contains(text, "popart_exception") || Contains(text, "poplar_exception") ||
-         Contains(text, "mpirun noticed") || Contains(text, "exited on signal") || text.starts_with("Traceback (most recent") ||
+  return Contains(text, "poptorch.Error") || Contains(text, "popart_exception") ||
+         Contains(text, "poplar_exception") || Contains(text, "mpirun noticed") ||
+         Contains(text, "exited on signal") || text.starts_with("Traceback (most recent") ||
          Contains(text, "application_runtime_error") || Contains(text, "Primary job  terminated");
 }
 
@@ -163,12 +168,14 @@ void ReadGcMonitor(const Options&, Report& report) {
 
 // "throughput: 7599.7 samples/sec", with the rank that poprun puts before the line as a label.
 void ReadPopdist(const Options&, Report& report) {
-  static const RE2 rate(R"((?i)\bthroughput(?: \(avg\)|_avg)?\s*[:=]\s*(\S+)(?:\s*([a-z]+/s(?:ec(?:ond)?)?))?)");
+  static const RE2 rate(
+      R"((?i)\bthroughput(?: \(avg\)|_avg)?\s*[:=]\s*(\S+)(?:\s*([a-z]+/s(?:ec(?:ond)?)?))?)");
   for (const Line& line : report.text().lines()) {
     if (IsFailure(line.text)) report.Failed(line.number, "the training failed");
     std::string value;
     std::string unit_text;
-    if (!RE2::PartialMatch(re2::StringPiece(line.text.data(), line.text.size()), rate, &value, &unit_text)) continue;
+    if (!RE2::PartialMatch(re2::StringPiece(line.text.data(), line.text.size()), rate, &value, &unit_text))
+      continue;
     std::string_view number = value;
     while (number.ends_with(",") || number.ends_with(".") || number.ends_with(";")) number.remove_suffix(1);
     // "123.4samples/s" has no space.

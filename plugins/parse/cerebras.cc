@@ -46,14 +46,16 @@ class LogReader {
       completed_ = true;
     } else if (Contains(line.text, "reason=InconsistentVersion")) {
       report_.Warning(line.number, "the versions differ");
-    } else if (Contains(line.text, " ERROR:") || line.text.starts_with("ERROR:") || Contains(line.text, " CRITICAL:") ||
-               line.text.starts_with("Traceback (most recent") || ContainsNoCase(line.text, "job failed") ||
-               ContainsNoCase(line.text, "NaN loss") || ContainsNoCase(line.text, "was cancelled")) {
+    } else if (Contains(line.text, " ERROR:") || line.text.starts_with("ERROR:") ||
+               Contains(line.text, " CRITICAL:") || line.text.starts_with("Traceback (most recent") ||
+               ContainsNoCase(line.text, "job failed") || ContainsNoCase(line.text, "NaN loss") ||
+               ContainsNoCase(line.text, "was cancelled")) {
       report_.Failed(line.number, "the run failed");
     }
   }
 
-  void ReadStep(const Line& line, const std::string& mode, const std::string& device, const std::string& step) {
+  void ReadStep(const Line& line, const std::string& mode, const std::string& device,
+                const std::string& step) {
     static const RE2 global(R"(\bGlobalRate=(\S+?)(?:\s+(\w+/\w+))?(?:,|\s*$))");
     static const RE2 local(R"(\bRate=(\S+?)(?:\s+(\w+/\w+))?(?:,|\s*$))");
     static const RE2 loss(R"(\bLoss=(\S+?)(?:,|\s*$))");
@@ -79,7 +81,8 @@ class LogReader {
     if (!unit) return report_.Invalid(step.line, Join({"the rate's unit '", step.unit, "' is not known"}));
     report_.AddText({"throughput", unit->unit, "higher", unit->scale}, step.rate, step.labels, step.line);
     if (!step.local_rate.empty()) {
-      report_.AddText({"local_rate", unit->unit, "none", unit->scale}, step.local_rate, step.labels, step.line);
+      report_.AddText({"local_rate", unit->unit, "none", unit->scale}, step.local_rate, step.labels,
+                      step.line);
     }
     if (!step.loss.empty() && ReadNumber(step.loss).kind == NumberKind::kNotFinite) {
       report_.Invalid(step.line, "the loss is not finite");

@@ -56,7 +56,8 @@ std::pair<std::string, UnitSpelling> NameAndUnit(std::string_view header) {
 void ReadEveryColumn(const CsvTable& table, const std::vector<std::string>& label_columns, Report& report) {
   std::vector<bool> numeric(table.header.size());
   for (size_t i = 0; i < numeric.size(); ++i) {
-    const bool label = std::find(label_columns.begin(), label_columns.end(), table.header[i]) != label_columns.end();
+    const bool label =
+        std::find(label_columns.begin(), label_columns.end(), table.header[i]) != label_columns.end();
     numeric[i] = !label && IsNumeric(table, i);
   }
   for (const CsvRow& row : table.rows) {
@@ -80,8 +81,9 @@ void ReadColumns(const CsvTable& table, const std::vector<MetricOption>& metrics
   for (const CsvRow& row : table.rows) {
     const auto cell = [&](const std::string& column) { return row.cells[*FindColumn(table, column)]; };
     for (const MetricOption& metric : metrics) {
-      const bool here = std::all_of(metric.where.begin(), metric.where.end(),
-                                    [&](const auto& condition) { return cell(condition.first) == condition.second; });
+      const bool here = std::all_of(metric.where.begin(), metric.where.end(), [&](const auto& condition) {
+        return cell(condition.first) == condition.second;
+      });
       if (!here) continue;
       Labels labels = metric.labels;
       for (const std::string& column : label_columns) labels[SnakeCase(column)] = cell(column);
@@ -105,7 +107,8 @@ void ReadCsv(const Options& options, Report& report) {
   const std::vector<MetricOption> metrics = MetricOptions(options, "column");
   std::vector<std::string> label_columns;
   if (const Json* list = ArrayIn(options, "label_columns"); list != nullptr) {
-    for (const Json& column : *list) label_columns.push_back(column.is_string() ? column.get<std::string>() : column.dump());
+    for (const Json& column : *list)
+      label_columns.push_back(column.is_string() ? column.get<std::string>() : column.dump());
   }
   std::vector<std::string> columns = label_columns;
   for (const MetricOption& metric : metrics) {
@@ -114,7 +117,8 @@ void ReadCsv(const Options& options, Report& report) {
   }
   const auto layout = FindLayout(report.text(), columns, StringIn(options, "delimiter"));
   if (!layout && !columns.empty()) {
-    return report.Invalid(0, Join({"no line is a header with all the columns asked for, such as '", columns[0], "'"}));
+    return report.Invalid(
+        0, Join({"no line is a header with all the columns asked for, such as '", columns[0], "'"}));
   }
   if (!layout) return;
   const CsvTable table = ReadCsvTable(report.text(), layout->header_line, layout->separator, report);
@@ -122,7 +126,8 @@ void ReadCsv(const Options& options, Report& report) {
   if (metrics.empty()) return ReadEveryColumn(table, label_columns, report);
   const size_t before = report.metrics();
   ReadColumns(table, metrics, label_columns, report);
-  if (report.metrics() == before) report.Invalid(layout->header_line, "no row has a number in the columns asked for");
+  if (report.metrics() == before)
+    report.Invalid(layout->header_line, "no row has a number in the columns asked for");
 }
 
 }  // namespace fleetmark::parse

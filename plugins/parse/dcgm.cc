@@ -24,7 +24,8 @@ std::string EntityOf(const Json& result) {
     if (value == nullptr) continue;
     if (!value->is_array()) return StringIn(result, key);
     std::string ids;
-    for (const Json& id : *value) ids += Join({ids.empty() ? "" : ",", id.is_string() ? id.get<std::string>() : id.dump()});
+    for (const Json& id : *value)
+      ids += Join({ids.empty() ? "" : ",", id.is_string() ? id.get<std::string>() : id.dump()});
     return ids;
   }
   return "";
@@ -37,12 +38,14 @@ class DiagReader {
   void Read(const Json& root) {
     for (const char* key : {"runtime_error", "error", "Error"}) {
       const std::string error = StringIn(root, key);
-      if (!error.empty()) return report_.Failed(document_.line, Join({"the diagnostic could not run: ", error}));
+      if (!error.empty())
+        return report_.Failed(document_.line, Join({"the diagnostic could not run: ", error}));
     }
     // With --iterations each has its own categories.
     if (const Json* iterations = ArrayIn(root, "iterations"); iterations != nullptr) {
       for (const Json& iteration : *iterations) ReadCategories(iteration);
-      if (StringIn(root, "Overall Result") == "Fail") report_.Failed(document_.line, "the overall result is Fail");
+      if (StringIn(root, "Overall Result") == "Fail")
+        report_.Failed(document_.line, "the overall result is Fail");
     } else {
       ReadCategories(root);
     }
@@ -66,11 +69,13 @@ class DiagReader {
     const std::string name = SnakeCase(StringIn(test, "name"));
     const Json* results = ArrayIn(test, "results");
     bool failed = false;
-    for (size_t i = 0; results != nullptr && i < results->size(); ++i) failed = ReadResult((*results)[i], name) || failed;
+    for (size_t i = 0; results != nullptr && i < results->size(); ++i)
+      failed = ReadResult((*results)[i], name) || failed;
     const Json* summary = ObjectIn(test, "test_summary");
     if (summary == nullptr) return;
     if (results == nullptr || results->empty()) ReadResult(*summary, name);
-    if (StringIn(*summary, "status") == "Fail" && !failed) report_.Failed(document_.line, Join({"test '", name, "' failed"}));
+    if (StringIn(*summary, "status") == "Fail" && !failed)
+      report_.Failed(document_.line, Join({"test '", name, "' failed"}));
   }
 
   // True if it failed.
@@ -112,7 +117,8 @@ class DiagReader {
 void ReadDcgmiDiag(const Options&, Report& report) {
   bool diagnostic = false;
   for (const Line& line : report.text().lines()) {
-    const bool refused = StartsWithNoCase(Trim(line.text), "Error:") || Contains(line.text, "Unable to connect to host engine");
+    const bool refused = StartsWithNoCase(Trim(line.text), "Error:") ||
+                         Contains(line.text, "Unable to connect to host engine");
     if (refused) report.Failed(line.number, "dcgmi failed");
   }
   const std::vector<JsonDocument> documents = ReadJsonDocuments(report.text(), "of dcgmi diag -j", report);
@@ -123,7 +129,8 @@ void ReadDcgmiDiag(const Options&, Report& report) {
       diagnostic = true;
       DiagReader(document, report).Read(*root);
     }
-    if (!diagnostic) report.Invalid(document.line, "this JSON has no 'DCGM Diagnostic' or 'DCGM GPU Diagnostic'");
+    if (!diagnostic)
+      report.Invalid(document.line, "this JSON has no 'DCGM Diagnostic' or 'DCGM GPU Diagnostic'");
   }
 }
 

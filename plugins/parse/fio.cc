@@ -18,7 +18,8 @@ class JobReader {
     if (!job_.empty()) job_labels_["job"] = job_;
     const double error = NumberIn(job, "error").value_or(0);
     if (error != 0) {
-      return report_.Failed(document_.line, Join({"job '", job_, "' ended with error ", StringIn(job, "error")}));
+      return report_.Failed(document_.line,
+                            Join({"job '", job_, "' ended with error ", StringIn(job, "error")}));
     }
     for (const char* direction : {"read", "write", "trim", "mixed"}) {
       if (const Json* values = ObjectIn(job, direction); values != nullptr) ReadDirection(*values, direction);
@@ -85,7 +86,8 @@ class JobReader {
 };
 
 bool IsFio(const Json& json) {
-  return json.is_object() && (json.contains("jobs") || json.contains("client_stats") || json.contains("fio version"));
+  return json.is_object() &&
+         (json.contains("jobs") || json.contains("client_stats") || json.contains("fio version"));
 }
 
 void ReadDocument(const JsonDocument& document, Report& report) {

@@ -11,10 +11,24 @@ namespace fleetmark::parse {
 namespace {
 
 // Members that are not the user's counters.
-constexpr std::array<std::string_view, 18> kOwnMembers = {
-    "name",       "run_name", "run_type", "family_index",   "per_family_instance_index", "repetitions",
-    "repetition_index", "threads", "iterations", "real_time", "cpu_time", "time_unit", "aggregate_name",
-    "aggregate_unit", "label", "bytes_per_second", "items_per_second", "error_occurred"};
+constexpr std::array<std::string_view, 18> kOwnMembers = {"name",
+                                                          "run_name",
+                                                          "run_type",
+                                                          "family_index",
+                                                          "per_family_instance_index",
+                                                          "repetitions",
+                                                          "repetition_index",
+                                                          "threads",
+                                                          "iterations",
+                                                          "real_time",
+                                                          "cpu_time",
+                                                          "time_unit",
+                                                          "aggregate_name",
+                                                          "aggregate_unit",
+                                                          "label",
+                                                          "bytes_per_second",
+                                                          "items_per_second",
+                                                          "error_occurred"};
 
 bool IsOwn(std::string_view member) {
   return std::find(kOwnMembers.begin(), kOwnMembers.end(), member) != kOwnMembers.end();
@@ -27,10 +41,12 @@ class EntryReader {
   void Read(const Json& entry) {
     const std::string name = StringIn(entry, "name");
     if (StringIn(entry, "error_occurred") == "true") {
-      return report_.Failed(document_.line, Join({"benchmark '", name, "': ", StringIn(entry, "error_message")}));
+      return report_.Failed(document_.line,
+                            Join({"benchmark '", name, "': ", StringIn(entry, "error_message")}));
     }
     if (StringIn(entry, "skipped") == "true") {
-      return report_.Warning(document_.line, Join({"benchmark '", name, "' was skipped: ", StringIn(entry, "skip_message")}));
+      return report_.Warning(document_.line,
+                             Join({"benchmark '", name, "' was skipped: ", StringIn(entry, "skip_message")}));
     }
     // Complexity fits are coefficients, not times.
     if (Member(entry, "big_o") != nullptr || Member(entry, "rms") != nullptr) return;
@@ -46,7 +62,8 @@ class EntryReader {
  private:
   void ReadTimes(const Json& entry) {
     const auto unit = FindUnit(StringIn(entry, "time_unit"));
-    if (!unit) return report_.Invalid(document_.line, Join({"a benchmark without time_unit: ", ShownJson(entry)}));
+    if (!unit)
+      return report_.Invalid(document_.line, Join({"a benchmark without time_unit: ", ShownJson(entry)}));
     AddMember({"real_time", unit->unit, "lower"}, entry, "real_time", labels_, document_, report_);
     AddMember({"cpu_time", unit->unit, "lower"}, entry, "cpu_time", labels_, document_, report_);
     AddMember({"bytes_per_second", "B/s", "higher"}, entry, "bytes_per_second", labels_, document_, report_);
@@ -104,8 +121,12 @@ void ReadConsoleCounters(const std::vector<std::string_view>& words, size_t firs
     const auto value = CounterValue(words[i].substr(at + 1), name == "bytes_per_second");
     if (!value) continue;
     const bool rate = name == "bytes_per_second" || name == "items_per_second";
-    report.Add({name, name == "bytes_per_second" ? "B/s" : rate ? "1/s" : "1", rate ? "higher" : "none"}, *value,
-               labels, line.number);
+    report.Add({name,
+                name == "bytes_per_second" ? "B/s"
+                : rate                     ? "1/s"
+                                           : "1",
+                rate ? "higher" : "none"},
+               *value, labels, line.number);
   }
 }
 

@@ -12,8 +12,10 @@ class HplReader {
   void Read() {
     for (const Line& line : report_.text().lines()) ReadLine(line, Trim(line.text));
     EndRow();
-    if (report_.metrics() == 0 && saw_header_) report_.Invalid(0, "the output is cut off: HPL printed no result");
-    if (report_.metrics() > 0 && !finished_) report_.Warning(0, "HPL's summary ('Finished ... tests') is missing");
+    if (report_.metrics() == 0 && saw_header_)
+      report_.Invalid(0, "the output is cut off: HPL printed no result");
+    if (report_.metrics() > 0 && !finished_)
+      report_.Warning(0, "HPL's summary ('Finished ... tests') is missing");
   }
 
  private:
@@ -42,7 +44,8 @@ class HplReader {
     Labels labels = {{"variant", std::string(words[0])}};
     static constexpr const char* kNames[] = {"", "n", "nb", "p", "q"};
     for (size_t i = 1; i <= 4; ++i) {
-      if (!WholeNumber(words[i])) return report_.Invalid(line.number, "a result whose N, NB, P or Q is no whole number");
+      if (!WholeNumber(words[i]))
+        return report_.Invalid(line.number, "a result whose N, NB, P or Q is no whole number");
       labels[kNames[i]] = std::string(words[i]);
     }
     report_.AddText({"time", "s", "lower"}, words[5], labels, line.number);
@@ -79,7 +82,9 @@ class HplReader {
       // Whether checks were turned off is said at the end only.
       for (const Line& line : report_.text().lines()) {
         const auto words = Words(line.text);
-        if (!words.empty() && Contains(line.text, "without checking") && WholeNumber(words[0]).value_or(0) > 0) return;
+        if (!words.empty() && Contains(line.text, "without checking") &&
+            WholeNumber(words[0]).value_or(0) > 0)
+          return;
       }
       report_.Invalid(row_line_, "the output is cut off: this result has no check of its residual");
     }
@@ -102,10 +107,12 @@ class HpcgReader {
   void Read() {
     for (const Line& line : report_.text().lines()) {
       const std::string_view text = Trim(line.text);
-      if (text.starts_with("__________")) section_ = std::string(Trim(Between(text, "__________", "__________").value_or("")));
+      if (text.starts_with("__________"))
+        section_ = std::string(Trim(Between(text, "__________", "__________").value_or("")));
       ReadLine(line, text);
     }
-    if (!verdict_ && !report_.failed()) report_.Invalid(0, "the output is cut off: no line 'HPCG result is VALID' or INVALID");
+    if (!verdict_ && !report_.failed())
+      report_.Invalid(0, "the output is cut off: no line 'HPCG result is VALID' or INVALID");
   }
 
  private:
@@ -113,7 +120,8 @@ class HpcgReader {
   void ReadLine(const Line& line, std::string_view text) {
     const size_t separator = text.find('=') != std::string_view::npos ? text.rfind('=') : text.rfind(": ");
     std::string_view key = Trim(text.substr(0, separator));
-    const std::string_view value = separator == std::string_view::npos ? "" : Trim(text.substr(separator + 1));
+    const std::string_view value =
+        separator == std::string_view::npos ? "" : Trim(text.substr(separator + 1));
     std::string_view section = section_;
     if (const size_t colons = key.find("::"); colons != std::string_view::npos) {
       section = key.substr(0, colons);
@@ -132,7 +140,8 @@ class HpcgReader {
     if (Contains(text, "INVALID")) return report_.Invalid(line.number, "HPCG calls its result invalid");
     if (!Contains(key, "rating of")) return report_.Invalid(line.number, "no rating");
     if (report_.text().MayBeCut(line) && !total_.empty() && value != total_) {
-      return report_.Invalid(line.number, "the output is cut off: the rating differs from the summary's total");
+      return report_.Invalid(line.number,
+                             "the output is cut off: the rating differs from the summary's total");
     }
     report_.AddText({"gflops", "GFLOP/s", "higher"}, value, {}, line.number);
   }

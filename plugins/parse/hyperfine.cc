@@ -8,11 +8,12 @@ namespace fleetmark::parse {
 namespace {
 
 constexpr std::pair<const char*, const char*> kStatistics[] = {
-    {"mean", "time_mean"}, {"median", "time_median"}, {"min", "time_min"},   {"max", "time_max"},
-    {"stddev", "time_stddev"}, {"user", "user_time"}, {"system", "system_time"}};
+    {"mean", "time_mean"},     {"median", "time_median"}, {"min", "time_min"},      {"max", "time_max"},
+    {"stddev", "time_stddev"}, {"user", "user_time"},     {"system", "system_time"}};
 
 // A command that failed was measured all the same with --ignore-failure.
-void CheckExits(const Json& result, const std::string& command, const JsonDocument& document, Report& report) {
+void CheckExits(const Json& result, const std::string& command, const JsonDocument& document,
+                Report& report) {
   const Json* codes = ArrayIn(result, "exit_codes");
   for (size_t i = 0; codes != nullptr && i < codes->size(); ++i) {
     if ((*codes)[i] == 0) continue;
@@ -30,7 +31,8 @@ void ReadDocument(const JsonDocument& document, Report& report) {
       for (const auto& item : parameters->items()) labels[item.key()] = StringIn(*parameters, item.key());
     }
     CheckExits(result, command, document, report);
-    for (const auto& [key, name] : kStatistics) AddMember({name, "s", "lower"}, result, key, labels, document, report);
+    for (const auto& [key, name] : kStatistics)
+      AddMember({name, "s", "lower"}, result, key, labels, document, report);
     const Json* times = ArrayIn(result, "times");
     for (size_t i = 0; times != nullptr && i < times->size(); ++i) {
       const Number time = NumberOf((*times)[i]);

@@ -53,8 +53,9 @@ class IorTable {
 
   void ReadRow(const Line& line, const std::vector<std::string_view>& words) {
     if (words.size() != header_.size()) {
-      return report_.Invalid(line.number, Join({"a row of ", std::to_string(words.size()), " columns under a header of ",
-                                                std::to_string(header_.size())}));
+      return report_.Invalid(line.number,
+                             Join({"a row of ", std::to_string(words.size()), " columns under a header of ",
+                                   std::to_string(header_.size())}));
     }
     Labels labels = {{"operation", std::string(words[0])}};
     for (size_t i = 0; i < header_.size(); ++i) {
@@ -68,7 +69,8 @@ class IorTable {
   void ReadCell(std::string_view column, std::string_view cell, const Labels& labels, size_t line) {
     const std::string_view name = column.substr(0, column.find('('));
     const auto unit = FindUnit(Between(column, "(", ")").value_or(""));
-    if (name == "bw" && unit) report_.AddText({"bandwidth", unit->unit, "higher", unit->scale}, cell, labels, line);
+    if (name == "bw" && unit)
+      report_.AddText({"bandwidth", unit->unit, "higher", unit->scale}, cell, labels, line);
     if (name == "IOPS") report_.AddText({"iops", "IOPS", "higher"}, cell, labels, line);
     if (!unit) return;
     if (name == "Latency") report_.AddText({"latency", unit->unit, "lower"}, cell, labels, line);
@@ -87,7 +89,8 @@ class IorTable {
     const bool rate = unit && unit->unit.ends_with("/s");  // "MiB" is a "MiB/sec" that is cut off
     if (quantity.number.kind == NumberKind::kNumber && rate) {
       const Labels labels = {{"operation", text.starts_with("Max Write") ? "write" : "read"}};
-      report_.Add({"max_bandwidth", unit->unit, "higher", unit->scale}, quantity.number.value, labels, line.number);
+      report_.Add({"max_bandwidth", unit->unit, "higher", unit->scale}, quantity.number.value, labels,
+                  line.number);
     } else if (quantity.number.kind == NumberKind::kNotFinite) {
       report_.Warning(line.number, "the maximum is not finite and left out");
     } else {
@@ -103,8 +106,10 @@ class IorTable {
 
 void ReadIorResult(const Json& result, const JsonDocument& document, Report& report) {
   Labels labels = {{"operation", StringIn(result, "access")}};
-  if (const auto size = NumberIn(result, "xferKiB")) labels["transfer_size_kib"] = SizeLabel(Json(*size).dump());
-  if (const auto size = NumberIn(result, "blockKiB")) labels["block_size_kib"] = SizeLabel(Json(*size).dump());
+  if (const auto size = NumberIn(result, "xferKiB"))
+    labels["transfer_size_kib"] = SizeLabel(Json(*size).dump());
+  if (const auto size = NumberIn(result, "blockKiB"))
+    labels["block_size_kib"] = SizeLabel(Json(*size).dump());
   AddMember({"bandwidth", "MiB/s", "higher"}, result, "bwMiB", labels, document, report);
   AddMember({"iops", "IOPS", "higher"}, result, "iops", labels, document, report);
   AddMember({"latency", "s", "lower"}, result, "latency", labels, document, report);
@@ -125,15 +130,17 @@ void ReadIorDocument(const JsonDocument& document, Report& report) {
       for (size_t k = 0; item.is_array() && k < item.size(); ++k) ReadIorResult(item[k], document, report);
     }
     if (const Json* max = ObjectIn(test, "max"); max != nullptr) {
-      AddMember({"max_bandwidth", "MiB/s", "higher"}, *max, "writeMiB", {{"operation", "write"}}, document, report);
-      AddMember({"max_bandwidth", "MiB/s", "higher"}, *max, "readMiB", {{"operation", "read"}}, document, report);
+      AddMember({"max_bandwidth", "MiB/s", "higher"}, *max, "writeMiB", {{"operation", "write"}}, document,
+                report);
+      AddMember({"max_bandwidth", "MiB/s", "higher"}, *max, "readMiB", {{"operation", "read"}}, document,
+                report);
     }
   }
   const Json* summary = ArrayIn(document.value, "summary");
   for (size_t i = 0; summary != nullptr && i < summary->size(); ++i) {
     const Json& one = (*summary)[i];
-    AddMember({"mean_bandwidth", "MiB/s", "higher"}, one, "bwMeanMIB", {{"operation", StringIn(one, "operation")}},
-              document, report);
+    AddMember({"mean_bandwidth", "MiB/s", "higher"}, one, "bwMeanMIB",
+              {{"operation", StringIn(one, "operation")}}, document, report);
   }
   if (summary == nullptr) report.Invalid(document.line, "this JSON has no 'summary': IOR did not finish");
 }
@@ -157,7 +164,8 @@ class MdtestReader {
       const auto unit = FindUnit(Between(text, "(in ", "/op)").value_or("s"));
       time_unit_ = unit.value_or(UnitSpelling{"s"});
     } else if (summary_line_ == 0) {
-      if (Contains(text, "ERROR") || Contains(text, "MPI_ABORT")) report_.Failed(line.number, "mdtest failed");
+      if (Contains(text, "ERROR") || Contains(text, "MPI_ABORT"))
+        report_.Failed(line.number, "mdtest failed");
     } else if (Contains(text, "per Rank")) {
       per_rank_ = true;
     } else if (text.starts_with("-- finished")) {
@@ -178,7 +186,8 @@ class MdtestReader {
     for (std::string_view word : Words(text)) {
       if (word.ends_with(":")) word.remove_suffix(1);
       if (word.empty()) continue;
-      const bool name = cells.empty() && ReadNumber(word).kind == NumberKind::kMalformed && !std::isdigit(static_cast<unsigned char>(word[0]));
+      const bool name = cells.empty() && ReadNumber(word).kind == NumberKind::kMalformed &&
+                        !std::isdigit(static_cast<unsigned char>(word[0]));
       if (name) {
         operation += Join({operation.empty() ? "" : " ", word});
       } else {
@@ -187,10 +196,12 @@ class MdtestReader {
     }
     const size_t expected = per_rank_ ? 7 : 4;
     if (cells.size() != expected) {
-      return report_.Invalid(line.number, Join({"a row that has not ", std::to_string(expected), " numbers"}));
+      return report_.Invalid(line.number,
+                             Join({"a row that has not ", std::to_string(expected), " numbers"}));
     }
     has_rows_ = true;
-    // All have as many decimals: a last line without its end whose last number has fewer is cut off within it.
+    // All have as many decimals: a last line without its end whose last number has fewer is cut off within
+    // it.
     if (report_.text().MayBeCut(line) && Decimals(cells.back()) < Decimals(cells[expected - 2])) {
       return report_.Invalid(line.number, "the output is cut off in this row");
     }
@@ -213,7 +224,8 @@ class MdtestReader {
   }
 
   void EndSummary() {
-    if (summary_line_ > 0 && !has_rows_) report_.Invalid(summary_line_, "the output is cut off: no rows in this summary");
+    if (summary_line_ > 0 && !has_rows_)
+      report_.Invalid(summary_line_, "the output is cut off: no rows in this summary");
     summary_line_ = 0;
     has_rows_ = false;
   }

@@ -25,7 +25,8 @@ class EndReader {
                                     {"sum", "", "forward"},
                                     {"sum_bidir_reverse", "", "reverse"}};
     for (const Sum& sum : kSums) {
-      if (const Json* values = ObjectIn(end, sum.key); values != nullptr) ReadSum(*values, sum.side, sum.direction);
+      if (const Json* values = ObjectIn(end, sum.key); values != nullptr)
+        ReadSum(*values, sum.side, sum.direction);
     }
     ReadCpu(end);
   }
@@ -78,7 +79,8 @@ void ReadDocument(const JsonDocument& document, Report& report) {
   if (ReadErrors(document, report)) return;
   const Json* end = ObjectIn(document.value, "end");
   const Json* start = ObjectIn(document.value, "start");
-  if (end == nullptr || end->empty()) return report.Invalid(document.line, "this result has no 'end': the test did not finish");
+  if (end == nullptr || end->empty())
+    return report.Invalid(document.line, "this result has no 'end': the test did not finish");
   const size_t before = report.metrics();
   EndReader(document, start == nullptr ? "" : Protocol(*start), report).Read(*end);
   if (report.metrics() == before) report.Invalid(document.line, "'end' has no sums");
@@ -94,7 +96,8 @@ void ReadStreamEvents(const std::vector<JsonDocument>& documents, Report& report
     if (data == nullptr) continue;
     if (event == "start") protocol = Protocol(*data);
     if (event == "error") {
-      report.Failed(document.line, Join({"iperf3: ", data->is_string() ? data->get<std::string>() : ShownJson(*data)}));
+      report.Failed(document.line,
+                    Join({"iperf3: ", data->is_string() ? data->get<std::string>() : ShownJson(*data)}));
     }
     if (event == "end" && data->is_object() && !data->empty()) {
       ended = true;

@@ -205,7 +205,8 @@ class Finder {
 
   // A document that is cut off may be followed by whole ones, each from the start of a line.
   size_t NextDocumentLine(size_t at) const {
-    for (size_t next = all_.find("\n{", at); next != std::string_view::npos; next = all_.find("\n{", next + 1)) {
+    for (size_t next = all_.find("\n{", at); next != std::string_view::npos;
+         next = all_.find("\n{", next + 1)) {
       if (BalancedEnd(all_, next + 1).first == Balance::kWhole) return next + 1;
       if (next - at > 65536) break;
     }
@@ -234,7 +235,8 @@ std::vector<JsonDocument> ReadJsonDocuments(const Text& text, std::string_view w
   JsonDocuments found = FindJsonDocuments(text);
   for (const JsonError& error : found.errors) report.Invalid(error.line, error.sentence);
   if (found.documents.empty() && found.errors.empty()) {
-    report.Invalid(text.lines().empty() ? 0 : text.lines().front().number, Join({"there is no JSON (", what, ")"}));
+    report.Invalid(text.lines().empty() ? 0 : text.lines().front().number,
+                   Join({"there is no JSON (", what, ")"}));
   }
   return std::move(found.documents);
 }

@@ -2,7 +2,8 @@
 // nlohmann::json; what it does not accept and tools write all the same, a bare nan or inf in any spelling, is
 // turned into the string "nan", "inf" or "-inf" first, so that a reader sees it.
 //
-// Bounds: kMaxDocuments documents, kMaxDepth levels; more is an error. Thread-safety: functions without state.
+// Bounds: kMaxDocuments documents, kMaxDepth levels; more is an error. Thread-safety: functions without
+// state.
 #ifndef FLEETMARK_PLUGINS_PARSE_JSON_DOCUMENTS_H_
 #define FLEETMARK_PLUGINS_PARSE_JSON_DOCUMENTS_H_
 

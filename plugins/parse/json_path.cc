@@ -105,11 +105,13 @@ std::vector<Match> Find(const Json& root, const std::vector<Step>& steps) {
       if (step.kind == Step::Kind::kAll) {
         ExpandAll(match, &next);
       } else if (step.kind == Step::Kind::kName) {
-        if (const Json* member = Member(*match.value, step.name); member != nullptr) next.push_back({member, match.place});
+        if (const Json* member = Member(*match.value, step.name); member != nullptr)
+          next.push_back({member, match.place});
       } else if (match.value->is_array()) {
         const auto size = static_cast<int64_t>(match.value->size());
         const int64_t index = step.index < 0 ? size + step.index : step.index;
-        if (index >= 0 && index < size) next.push_back({&(*match.value)[static_cast<size_t>(index)], match.place});
+        if (index >= 0 && index < size)
+          next.push_back({&(*match.value)[static_cast<size_t>(index)], match.place});
       }
     }
     matches = std::move(next);
@@ -143,7 +145,8 @@ size_t ReadMetric(const MetricOption& metric, const JsonDocument& document, Repo
     }
     for (const Match& match : Find(*item.value, *ParsePath(metric.source))) {
       Labels all = labels;
-      for (const auto& [name, text] : match.place) AddPlace(&all, name.starts_with("key") ? "key" : "index", text);
+      for (const auto& [name, text] : match.place)
+        AddPlace(&all, name.starts_with("key") ? "key" : "index", text);
       AddMatch(metric, *match.value, std::move(all), document.line, report);
       ++count;
     }
@@ -152,7 +155,8 @@ size_t ReadMetric(const MetricOption& metric, const JsonDocument& document, Repo
 }
 
 // Names of members joined by '_'; places in lists are the label `index`.
-void ReadEveryNumber(const Json& value, const std::string& name, const Labels& place, size_t line, Report& report) {
+void ReadEveryNumber(const Json& value, const std::string& name, const Labels& place, size_t line,
+                     Report& report) {
   if (value.is_number()) {
     report.Add({name, "1", "none"}, value.get<double>(), place, line);
   } else if (value.is_object()) {
@@ -180,7 +184,8 @@ void CheckExpectations(const Options& options, const std::vector<JsonDocument>& 
       for (const Match& match : Find(document.value, *ParsePath(path))) {
         ++found;
         if (*match.value == expected["equals"]) continue;
-        report.Invalid(document.line, Join({"'", path, "' is ", ShownJson(*match.value), " and not ", ShownJson(expected["equals"])}));
+        report.Invalid(document.line, Join({"'", path, "' is ", ShownJson(*match.value), " and not ",
+                                            ShownJson(expected["equals"])}));
       }
     }
     if (found == 0) report.Invalid(0, Join({"there is no '", path, "'"}));
@@ -196,7 +201,8 @@ std::string CheckJsonPathOptions(const Options& options) {
     std::vector<std::string> paths = {metric.source, metric.each};
     for (const auto& [name, path] : metric.label_paths) paths.push_back(path);
     for (const std::string& path : paths) {
-      if (!ParsePath(path)) return Join({"'", path, "' is not a path such as $.jobs[0].read.iops or $.jobs[*].name"});
+      if (!ParsePath(path))
+        return Join({"'", path, "' is not a path such as $.jobs[0].read.iops or $.jobs[*].name"});
     }
   }
   const Json* expectations = ArrayIn(options, "expect");
@@ -215,10 +221,13 @@ void ReadJsonPaths(const Options& options, Report& report) {
   for (const MetricOption& metric : metrics) {
     size_t count = 0;
     for (const JsonDocument& document : documents) count += ReadMetric(metric, document, report);
-    if (count == 0 && !documents.empty()) report.Invalid(documents[0].line, Join({"nothing is at '", metric.each, metric.each.empty() ? "" : " ", metric.source, "'"}));
+    if (count == 0 && !documents.empty())
+      report.Invalid(documents[0].line, Join({"nothing is at '", metric.each, metric.each.empty() ? "" : " ",
+                                              metric.source, "'"}));
   }
   if (metrics.empty()) {
-    for (const JsonDocument& document : documents) ReadEveryNumber(document.value, "", {}, document.line, report);
+    for (const JsonDocument& document : documents)
+      ReadEveryNumber(document.value, "", {}, document.line, report);
   }
   CheckExpectations(options, documents, report);
 }

@@ -49,7 +49,8 @@ std::vector<Pair> Pairs(const Text& text, const std::string& separator) {
     }
     const size_t first = trimmed.find_first_of("=:");
     if (separator.empty() && first == std::string_view::npos) continue;
-    AddPair(trimmed, separator.empty() ? trimmed.substr(first, 1) : std::string_view(separator), line.number, &pairs);
+    AddPair(trimmed, separator.empty() ? trimmed.substr(first, 1) : std::string_view(separator), line.number,
+            &pairs);
   }
   return pairs;
 }
@@ -58,10 +59,13 @@ std::vector<Pair> Pairs(const Text& text, const std::string& separator) {
 void ReadEveryPair(const std::vector<Pair>& pairs, Report& report) {
   for (const Pair& pair : pairs) {
     const Quantity quantity = ReadQuantity(pair.value);
-    if (quantity.number.kind == NumberKind::kNotFinite) report.AddText({pair.key, "1", "none"}, pair.value, {}, pair.line);
+    if (quantity.number.kind == NumberKind::kNotFinite)
+      report.AddText({pair.key, "1", "none"}, pair.value, {}, pair.line);
     if (quantity.number.kind != NumberKind::kNumber) continue;
     const auto unit = quantity.unit.empty() ? UnitSpelling{"1"} : FindUnit(quantity.unit);
-    if (unit) report.Add({pair.key, unit->unit, BetterOfUnit(unit->unit), unit->scale}, quantity.number.value, {}, pair.line);
+    if (unit)
+      report.Add({pair.key, unit->unit, BetterOfUnit(unit->unit), unit->scale}, quantity.number.value, {},
+                 pair.line);
   }
 }
 
@@ -75,7 +79,8 @@ void ReadWanted(const MetricOption& metric, const std::vector<Pair>& pairs, Repo
     // A unit behind the number must be the one asked for.
     const bool fits = quantity.unit.empty() || (unit && unit->unit == metric.unit && unit->scale == 1);
     if (quantity.number.kind == NumberKind::kNumber && fits) {
-      report.Add({metric.name, metric.unit, metric.better, metric.scale}, quantity.number.value, metric.labels, pair.line);
+      report.Add({metric.name, metric.unit, metric.better, metric.scale}, quantity.number.value,
+                 metric.labels, pair.line);
     } else if (quantity.number.kind == NumberKind::kNotFinite) {
       report.Warning(pair.line, Join({"'", metric.source, "' is not finite and left out"}));
     } else {

@@ -20,13 +20,15 @@ std::string CheckMetric(const Json& metric, std::string_view source_key,
     if (StringIn(metric, key).empty()) return Join({"'", key, "' must be set, to a string"});
   }
   const std::string better = StringIn(metric, "better");
-  if (better != "higher" && better != "lower" && better != "none") return "'better' must be higher, lower or none";
+  if (better != "higher" && better != "lower" && better != "none")
+    return "'better' must be higher, lower or none";
   for (const auto& item : metric.items()) {
     const std::string_view key = item.key();
     if (key == "name" || key == "unit" || key == "better" || key == source_key) continue;
     if (key == "each" && source_key == "path" && item.value().is_string()) continue;
     if (key == "scale") {
-      const bool good = item.value().is_number() && std::isfinite(item.value().get<double>()) && item.value() != 0;
+      const bool good =
+          item.value().is_number() && std::isfinite(item.value().get<double>()) && item.value() != 0;
       if (!good) return "'scale' must be a number other than 0";
     } else if (key == "labels" || std::find(maps.begin(), maps.end(), key) != maps.end()) {
       if (!IsStringMap(item.value())) return Join({"'", key, "' must be a map of strings"});

@@ -34,8 +34,10 @@ void ReadEpochLine(const Line& line, Report& report) {
     const Quantity quantity = ReadQuantity(words[0]);
     Labels labels;
     if (line.rank >= 0) labels["rank"] = std::to_string(line.rank);
-    const bool bare = quantity.unit.empty() || FindUnit(quantity.unit).value_or(UnitSpelling{""}).unit == kind.unit;
-    const std::string_view number = bare ? words[0].substr(0, words[0].size() - quantity.unit.size()) : words[0];
+    const bool bare =
+        quantity.unit.empty() || FindUnit(quantity.unit).value_or(UnitSpelling{""}).unit == kind.unit;
+    const std::string_view number =
+        bare ? words[0].substr(0, words[0].size() - quantity.unit.size()) : words[0];
     report.AddText(kind, number, labels, line.number);
   }
 }
@@ -63,7 +65,8 @@ class SummaryReader {
       verdict_ = true;
       if (value != "VALID") report_.Invalid(line.number, "LoadGen calls the result invalid");
     }
-    if (key == "Samples per second" || key == "Completed samples per second" || key == "Scheduled samples per second") {
+    if (key == "Samples per second" || key == "Completed samples per second" ||
+        key == "Scheduled samples per second") {
       const std::string name = SnakeCase(key);
       report_.AddText({name, "samples/s", "higher"}, value, labels_, line.number);
     } else if (key == "Tokens per second" || key == "Completed tokens per second") {
@@ -75,8 +78,7 @@ class SummaryReader {
       report_.AddText({"latency_percentile", "ns", "lower"}, value, labels, line.number);
     } else if (key == "Mean latency (ns)" || key == "Min latency (ns)" || key == "Max latency (ns)") {
       const std::string name = Join({"latency_", Lower(key.substr(0, key.find(' ')))});
-      report_.AddText({name, "ns", "lower"},
-                      value, labels_, line.number);
+      report_.AddText({name, "ns", "lower"}, value, labels_, line.number);
     }
   }
 

@@ -66,7 +66,8 @@ class TrainingRun {
   void Read() {
     const MllogRecord* start = First("run_start");
     const MllogRecord* stop = Last("run_stop");
-    if (const auto* benchmark = First("submission_benchmark"); benchmark != nullptr && benchmark->value.is_string()) {
+    if (const auto* benchmark = First("submission_benchmark");
+        benchmark != nullptr && benchmark->value.is_string()) {
       labels_["benchmark"] = benchmark->value.get<std::string>();
     }
     ReadTrackedStatistics();
@@ -101,7 +102,8 @@ class TrainingRun {
 
   void AddInterval(std::string_view name, const MllogRecord* start, const MllogRecord* stop) {
     if (start == nullptr || stop == nullptr) return;
-    if (stop->time_ms < start->time_ms) return report_.Invalid(stop->line, Join({"'", name, "' ends before it begins"}));
+    if (stop->time_ms < start->time_ms)
+      return report_.Invalid(stop->line, Join({"'", name, "' ends before it begins"}));
     report_.Add({name, "s", "lower", 1e-3}, stop->time_ms - start->time_ms, labels_, stop->line);
   }
 
@@ -123,7 +125,8 @@ class TrainingRun {
 
   // The last before the end is the point of convergence.
   void ReadEvaluation() {
-    for (const auto& [key, better] : {std::pair{"eval_accuracy", "higher"}, std::pair{"eval_error", "lower"}}) {
+    for (const auto& [key, better] :
+         {std::pair{"eval_accuracy", "higher"}, std::pair{"eval_error", "lower"}}) {
       const MllogRecord* last = Last(key);
       if (last == nullptr) continue;
       const Number number = NumberOf(last->value);
@@ -158,8 +161,8 @@ class TrainingRun {
     if (samples == nullptr || epochs_ == 0 || seconds <= 0) return;
     const auto count = NumberOfValue(*samples);
     if (count) {
-      report_.Add({"run_throughput", "samples/s", "higher"}, *count * static_cast<double>(epochs_) / seconds, labels_,
-                  stop.line);
+      report_.Add({"run_throughput", "samples/s", "higher"}, *count * static_cast<double>(epochs_) / seconds,
+                  labels_, stop.line);
     }
   }
 
@@ -177,11 +180,13 @@ void ReadLoadgenLatency(const MllogRecord& record, double value, Report& report)
     const std::string name = Join({"latency_", statistic});
     report.Add({name, "ns", "lower"}, value, {}, record.line);
   }
-  for (const auto& [suffix, name] : {std::pair{"_percentile_latency_ns", "latency_percentile"},
-                                     std::pair{"_percentile_per_query_latency_ns", "query_latency_percentile"}}) {
+  for (const auto& [suffix, name] :
+       {std::pair{"_percentile_latency_ns", "latency_percentile"},
+        std::pair{"_percentile_per_query_latency_ns", "query_latency_percentile"}}) {
     if (!key.starts_with("result_") || !key.ends_with(suffix)) continue;
     const std::string_view rest = key.substr(7);
-    report.Add({name, "ns", "lower"}, value, {{"percentile", std::string(rest.substr(0, rest.find('_')))}}, record.line);
+    report.Add({name, "ns", "lower"}, value, {{"percentile", std::string(rest.substr(0, rest.find('_')))}},
+               record.line);
   }
 }
 
@@ -197,9 +202,11 @@ void ReadLoadgen(const Records& records, Report& report) {
     }
     const auto value = NumberOfValue(*record);
     if (!value) continue;
-    const bool samples = record->key == "result_samples_per_second" || record->key == "result_completed_samples_per_sec" ||
+    const bool samples = record->key == "result_samples_per_second" ||
+                         record->key == "result_completed_samples_per_sec" ||
                          record->key == "result_scheduled_samples_per_sec";
-    const std::string_view name = std::string_view(record->key).substr(std::min<size_t>(7, record->key.size()));
+    const std::string_view name =
+        std::string_view(record->key).substr(std::min<size_t>(7, record->key.size()));
     if (samples) report.Add({name, "samples/s", "higher"}, *value, {}, record->line);
     if (record->key == "result_tokens_per_second" || record->key == "result_completed_tokens_per_second") {
       report.Add({name, "tokens/s", "higher"}, *value, {}, record->line);
@@ -244,7 +251,8 @@ void ReadMllogRecords(const std::vector<MllogRecord>& records, Report& report) {
     }
     // A new run begins with an init_start after the last one's run_stop; ranks of one run repeat init_start.
     const auto has = [&runs](std::string_view key) {
-      return std::any_of(runs.back().begin(), runs.back().end(), [key](const auto* one) { return one->key == key; });
+      return std::any_of(runs.back().begin(), runs.back().end(),
+                         [key](const auto* one) { return one->key == key; });
     };
     const bool begins = record.key == "init_start" || record.key == "submission_benchmark";
     if (begins && (has("run_stop") || (record.key == "init_start" && has("run_start")))) runs.emplace_back();

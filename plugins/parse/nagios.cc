@@ -51,7 +51,8 @@ std::string_view BetterOf(const std::vector<std::string_view>& fields) {
     const std::string_view range = Trim(fields[i + 1]);
     if (range.empty() || range[0] == '@') continue;
     if (range.ends_with(":")) return "higher";
-    if (range.find(':') == std::string_view::npos || range.starts_with("~:") || range.starts_with("0:")) return "lower";
+    if (range.find(':') == std::string_view::npos || range.starts_with("~:") || range.starts_with("0:"))
+      return "lower";
   }
   return "none";
 }
@@ -94,8 +95,10 @@ std::string_view StatusOf(std::string_view text) {
 
 void ReportStatus(std::string_view status, size_t line, Report& report) {
   if (status == "UNKNOWN") return report.Failed(line, "the check could not tell");
-  if (status == "CRITICAL" && report.metrics() == 0) return report.Failed(line, "the check is critical and measured nothing");
-  if (status == "CRITICAL" || status == "WARNING") report.Warning(line, "the check's own limits are exceeded");
+  if (status == "CRITICAL" && report.metrics() == 0)
+    return report.Failed(line, "the check is critical and measured nothing");
+  if (status == "CRITICAL" || status == "WARNING")
+    report.Warning(line, "the check's own limits are exceeded");
 }
 
 }  // namespace

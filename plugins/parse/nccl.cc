@@ -79,16 +79,17 @@ class TableReader {
     if (words.size() + optional < columns_.size() ||
         (words.size() > columns_.size() && !(optional == 1 && words.size() <= columns_.size() + 1))) {
       if (words.size() > 1 && !WholeNumber(words[1])) return;
-      return report_.Invalid(line.number, Join({"a row of ", std::to_string(words.size()), " columns under a header of ",
-                                                std::to_string(columns_.size())}));
+      return report_.Invalid(line.number,
+                             Join({"a row of ", std::to_string(words.size()), " columns under a header of ",
+                                   std::to_string(columns_.size())}));
     }
     has_rows_ = true;
     Labels labels;
     for (size_t i = 0; i < columns_.size() && i < words.size(); ++i) {
       const Column& column = columns_[i];
       if (column.place.empty()) {
-        const bool label = column.name == "size" || column.name == "type" || column.name == "redop" ||
-                           column.name == "root";
+        const bool label =
+            column.name == "size" || column.name == "type" || column.name == "redop" || column.name == "root";
         if (label && words[i] != "none" && words[i] != "-1") labels[column.name] = std::string(words[i]);
       } else {
         ReadCell(column, words[i], labels, line.number);
@@ -116,7 +117,8 @@ class TableReader {
   void ReadWrong(std::string_view cell, size_t line) {
     const Number wrong = ReadNumber(cell);
     if (wrong.kind == NumberKind::kMalformed) report_.Invalid(line, "'#wrong' is not a number");
-    if (wrong.kind == NumberKind::kNumber && wrong.value > 0) report_.Invalid(line, "wrong values in the result");
+    if (wrong.kind == NumberKind::kNumber && wrong.value > 0)
+      report_.Invalid(line, "wrong values in the result");
   }
   // The largest error found, as a float; the verdict is in the footer.
   void ReadError(std::string_view cell, size_t line) {
@@ -187,7 +189,8 @@ class TableReader {
 // Strings where JSON has booleans: "true", "false", "unchecked".
 bool SaysNo(const Json& object, std::string_view key) { return StringIn(object, key) == "false"; }
 
-void ReadJsonPlace(const Json& result, const char* place, Labels labels, const JsonDocument& document, Report& report) {
+void ReadJsonPlace(const Json& result, const char* place, Labels labels, const JsonDocument& document,
+                   Report& report) {
   const Json* values = ObjectIn(result, place);
   if (values == nullptr) return;
   labels["place"] = place;
@@ -221,8 +224,8 @@ void ReadJsonDocument(const JsonDocument& document, Report& report) {
   if (bounds != nullptr && (SaysNo(*bounds, "okay") || NumberIn(*bounds, "count").value_or(0) > 0)) {
     report.Invalid(document.line, Join({"values are out of bounds: ", ShownJson(*bounds)}));
   }
-  for (const auto& [average_key, key] : {std::pair{"average_bus_bandwidth", "bandwidth"},
-                                         std::pair{"average_bus_bandwidith", "bandwidith"}}) {
+  for (const auto& [average_key, key] :
+       {std::pair{"average_bus_bandwidth", "bandwidth"}, std::pair{"average_bus_bandwidith", "bandwidith"}}) {
     const Json* average = ObjectIn(json, average_key);
     if (average == nullptr) continue;
     AddMember(kAverage, *average, Member(*average, key) == nullptr ? "bandwidth" : key, {}, document, report);
@@ -234,7 +237,8 @@ bool IsTable(const Text& text) {
   for (const Line& line : text.lines()) {
     const auto words = Words(line.text);
     if (words.size() > 4 && words[0] == "#" && words[1] == "size" && words[2] == "count") return true;
-    if (StartsWithNoCase(Trim(line.text), "# nccl-tests version") || Contains(line.text, "Test NCCL failure")) {
+    if (StartsWithNoCase(Trim(line.text), "# nccl-tests version") ||
+        Contains(line.text, "Test NCCL failure")) {
       return true;
     }
   }

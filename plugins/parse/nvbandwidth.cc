@@ -1,5 +1,6 @@
-// nvbandwidth's text and its JSON (-j), up to 0.9. A matrix has a row and a column for each device; bandwidths
-// are in GB/s, latencies in ns. Cells that do not apply are N/A, or 0.00 on the diagonal before 0.5.
+// nvbandwidth's text and its JSON (-j), up to 0.9. A matrix has a row and a column for each device;
+// bandwidths are in GB/s, latencies in ns. Cells that do not apply are N/A, or 0.00 on the diagonal before
+// 0.5.
 #include <map>
 
 #include "plugins/parse/json_documents.h"
@@ -37,7 +38,8 @@ class Matrix {
     const bool diagonal = between_devices_ && row == column;
     if (diagonal && number.kind == NumberKind::kNumber && number.value == 0) return;
     if (number.kind == NumberKind::kNumber && !cells_) return;
-    report_.AddText(*kind_, cell, {{"test", test_}, {"row", std::string(row)}, {"column", std::string(column)}}, line);
+    report_.AddText(*kind_, cell,
+                    {{"test", test_}, {"row", std::string(row)}, {"column", std::string(column)}}, line);
   }
   void AddSum(std::string_view text, size_t line) {
     if (kind_) report_.AddText({SumName(*kind_), kind_->unit, kind_->better}, text, {{"test", test_}}, line);
@@ -106,10 +108,12 @@ class TextReader {
       return;
     }
     if (words.size() != columns_.size() + 1) {
-      return report_.Invalid(line.number, Join({"a row of ", std::to_string(words.size() - 1), " cells under ",
-                                                std::to_string(columns_.size()), " columns"}));
+      return report_.Invalid(line.number,
+                             Join({"a row of ", std::to_string(words.size() - 1), " cells under ",
+                                   std::to_string(columns_.size()), " columns"}));
     }
-    for (size_t i = 0; i < columns_.size(); ++i) matrix_->AddCell(words[0], columns_[i], words[i + 1], line.number);
+    for (size_t i = 0; i < columns_.size(); ++i)
+      matrix_->AddCell(words[0], columns_[i], words[i + 1], line.number);
   }
 
   void ReadSum(const Line& line, const std::vector<std::string_view>& words) {
@@ -143,7 +147,8 @@ class TextReader {
   std::vector<std::string_view> columns_;
 };
 
-void ReadJsonMatrix(const Json& test, const std::string& name, bool cells, const JsonDocument& document, Report& report) {
+void ReadJsonMatrix(const Json& test, const std::string& name, bool cells, const JsonDocument& document,
+                    Report& report) {
   std::string description = StringIn(test, "bandwidth_description");
   if (description.empty()) description = Join({name, " ", Contains(name, "latency") ? "(ns)" : "(GB/s)"});
   Matrix matrix(name, description, cells, report);
@@ -183,7 +188,8 @@ void ReadJsonDocument(const JsonDocument& document, bool cells, Report& report) 
     } else if (status == "Running") {
       report.Invalid(document.line, Join({"test '", name, "' did not end"}));
     } else {
-      report.Failed(document.line, Join({"test '", name, "' ended with status '", status, "': ", StringIn(*test, "error")}));
+      report.Failed(document.line,
+                    Join({"test '", name, "' ended with status '", status, "': ", StringIn(*test, "error")}));
     }
   }
   if (waived > 0 && waived == latest.size()) report.Skipped(document.line, "every test was waived");

@@ -10,8 +10,8 @@
 namespace fleetmark::parse {
 namespace {
 
-constexpr std::array<std::string_view, 9> kLabelColumns = {"index",    "uuid",     "name",   "gpu_name", "gpu_uuid",
-                                                           "pci.bus_id", "gpu_bus_id", "serial", "pid"};
+constexpr std::array<std::string_view, 9> kLabelColumns = {
+    "index", "uuid", "name", "gpu_name", "gpu_uuid", "pci.bus_id", "gpu_bus_id", "serial", "pid"};
 
 bool IsLabel(std::string_view column) {
   return std::find(kLabelColumns.begin(), kLabelColumns.end(), column) != kLabelColumns.end();
@@ -19,8 +19,8 @@ bool IsLabel(std::string_view column) {
 
 // The tool failed to read it, other than by not supporting it.
 bool IsError(std::string_view cell) {
-  return ContainsNoCase(cell, "ERR!") || ContainsNoCase(cell, "Unknown Error") || ContainsNoCase(cell, "requires reset") ||
-         ContainsNoCase(cell, "GPU is lost");
+  return ContainsNoCase(cell, "ERR!") || ContainsNoCase(cell, "Unknown Error") ||
+         ContainsNoCase(cell, "requires reset") || ContainsNoCase(cell, "GPU is lost");
 }
 
 // Units that the query's columns have where nothing says them (nounits leaves them in the header).
@@ -46,7 +46,8 @@ struct Column {
 
 Column ColumnOf(std::string_view header) {
   const auto unit = Between(header, "[", "]");
-  return {std::string(Trim(header.substr(0, header.find('[')))), unit ? FindUnit(*unit) : std::nullopt, false};
+  return {std::string(Trim(header.substr(0, header.find('[')))), unit ? FindUnit(*unit) : std::nullopt,
+          false};
 }
 
 class GpuTable {
@@ -86,15 +87,18 @@ class GpuTable {
     if (IsError(cell)) return report_.Failed(line, Join({"'", column.name, "' can't be read: ", cell}));
     if (column.name == "timestamp" || column.name.ends_with("version")) return;
     const Quantity quantity = ReadQuantity(cell);
-    if (quantity.number.kind == NumberKind::kNotFinite) return report_.Warning(line, Join({"'", column.name, "' is not finite"}));
+    if (quantity.number.kind == NumberKind::kNotFinite)
+      return report_.Warning(line, Join({"'", column.name, "' is not finite"}));
     if (quantity.number.kind != NumberKind::kNumber) return ReadText(column, cell, quantity, line);
     const auto written = FindUnit(quantity.unit);
     if (!quantity.unit.empty() && !written) return ReadText(column, cell, {}, line);
     if (quantity.unit.empty() && column.units_in_cells) {
-      return report_.Invalid(line, Join({"'", column.name, "': '", cell, "' has no unit, as other rows have"}));
+      return report_.Invalid(line,
+                             Join({"'", column.name, "': '", cell, "' has no unit, as other rows have"}));
     }
     const UnitSpelling unit = written ? *written : column.unit.value_or(UnitOfColumn(column.name));
-    report_.Add({column.name, unit.unit, BetterOfColumn(column.name), unit.scale}, quantity.number.value, labels, line);
+    report_.Add({column.name, unit.unit, BetterOfColumn(column.name), unit.scale}, quantity.number.value,
+                labels, line);
   }
 
   // In a column that states a unit, text is an error.
@@ -113,7 +117,8 @@ bool IsHeader(std::string_view line) {
   const std::vector<std::string> cells = CsvCells(line, ',');
   return std::all_of(cells.begin(), cells.end(), [](std::string_view cell) {
     return !cell.empty() && cell[0] >= 'a' && cell[0] <= 'z' &&
-           cell.substr(0, cell.find(" [")).find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._") == std::string_view::npos;
+           cell.substr(0, cell.find(" [")).find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._") ==
+               std::string_view::npos;
   });
 }
 
@@ -121,9 +126,10 @@ bool IsHeader(std::string_view line) {
 
 void ReadNvidiaSmi(const Options&, Report& report) {
   for (const Line& line : report.text().lines()) {
-    const bool failed = Contains(line.text, "NVIDIA-SMI has failed") || Contains(line.text, "No devices were found") ||
-                        Contains(line.text, "Unable to determine the device handle") || Contains(line.text, "Failed to initialize NVML") ||
-                        Contains(line.text, "is not a valid field");
+    const bool failed =
+        Contains(line.text, "NVIDIA-SMI has failed") || Contains(line.text, "No devices were found") ||
+        Contains(line.text, "Unable to determine the device handle") ||
+        Contains(line.text, "Failed to initialize NVML") || Contains(line.text, "is not a valid field");
     if (failed) report.Failed(line.number, "nvidia-smi failed");
   }
   for (const Line& line : report.text().lines()) {

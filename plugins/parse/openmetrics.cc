@@ -1,4 +1,5 @@
-// The text formats of Prometheus (0.0.4) and OpenMetrics (1.0): samples with labels, timestamps and exemplars.
+// The text formats of Prometheus (0.0.4) and OpenMetrics (1.0): samples with labels, timestamps and
+// exemplars.
 #include <map>
 
 #include "plugins/parse/json_documents.h"
@@ -9,7 +10,8 @@ namespace fleetmark::parse {
 namespace {
 
 bool IsNameByte(char c, bool first) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':' || (!first && c >= '0' && c <= '9');
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':' ||
+         (!first && c >= '0' && c <= '9');
 }
 
 std::string_view TakeName(std::string_view* rest) {
@@ -107,7 +109,8 @@ class ExpositionReader {
     if (name.empty() || (rest.starts_with("{") && !TakeLabels(&rest, &labels))) {
       return report_.Invalid(line.number, "not a sample of this format");
     }
-    if (const size_t exemplar = rest.find(" # {"); exemplar != std::string_view::npos) rest = rest.substr(0, exemplar);
+    if (const size_t exemplar = rest.find(" # {"); exemplar != std::string_view::npos)
+      rest = rest.substr(0, exemplar);
     const auto words = Words(rest);
     if (words.empty() || words.size() > 2 || (words.size() == 2 && !FiniteNumber(words[1]))) {
       return report_.Invalid(line.number, "not one value, with a time or without");
@@ -140,9 +143,19 @@ class ExpositionReader {
       if (base.ends_with(suffix)) base.remove_suffix(suffix.size());
     }
     static constexpr std::pair<std::string_view, std::string_view> kSuffixes[] = {
-        {"_seconds", "s"}, {"_milliseconds", "ms"}, {"_microseconds", "us"}, {"_nanoseconds", "ns"},
-        {"_bytes_per_second", "B/s"}, {"_bytes", "B"}, {"_ratio", "1"}, {"_percent", "%"}, {"_celsius", "Cel"},
-        {"_watts", "W"}, {"_joules", "J"}, {"_volts", "V"}, {"_hertz", "Hz"}};
+        {"_seconds", "s"},
+        {"_milliseconds", "ms"},
+        {"_microseconds", "us"},
+        {"_nanoseconds", "ns"},
+        {"_bytes_per_second", "B/s"},
+        {"_bytes", "B"},
+        {"_ratio", "1"},
+        {"_percent", "%"},
+        {"_celsius", "Cel"},
+        {"_watts", "W"},
+        {"_joules", "J"},
+        {"_volts", "V"},
+        {"_hertz", "Hz"}};
     for (const auto& [suffix, unit] : kSuffixes) {
       if (base.ends_with(suffix)) return {unit};
     }

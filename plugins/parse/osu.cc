@@ -67,7 +67,8 @@ class OsuReader {
       if (ContainsNoCase(text, "validation error") || ContainsNoCase(text, "DATA VALIDATION ERROR")) {
         report_.Invalid(line.number, "the data are wrong");
       }
-      if (Contains(text, "MPI_ABORT") || Contains(text, "Fatal error in")) report_.Failed(line.number, "MPI failed");
+      if (Contains(text, "MPI_ABORT") || Contains(text, "Fatal error in"))
+        report_.Failed(line.number, "MPI failed");
     }
     EndTable();
   }
@@ -89,8 +90,9 @@ class OsuReader {
   void ReadRow(const Line& line, const std::vector<std::string_view>& words) {
     if (ReadNumber(words[0]).kind != NumberKind::kNumber) return;  // a message in the table
     if (words.size() != columns_.size()) {
-      return report_.Invalid(line.number, Join({"a row of ", std::to_string(words.size()), " columns under a header of ",
-                                                std::to_string(columns_.size())}));
+      return report_.Invalid(line.number,
+                             Join({"a row of ", std::to_string(words.size()), " columns under a header of ",
+                                   std::to_string(columns_.size())}));
     }
     // OSU writes two decimals and columns of a fixed width: a last line without its end that has less is cut
     // off within its last number.
@@ -107,9 +109,11 @@ class OsuReader {
         if (!WholeNumber(words[i])) return report_.Invalid(line.number, "the size is not a whole number");
         labels["size"] = std::string(words[i]);
       } else if (column.name == "validation") {
-        if (!StartsWithNoCase(words[i], "pass") && words[i] != "-") report_.Invalid(line.number, "validation failed");
+        if (!StartsWithNoCase(words[i], "pass") && words[i] != "-")
+          report_.Invalid(line.number, "validation failed");
       } else if (column.name != "iterations") {
-        report_.AddText({column.name, column.unit.unit, column.better, column.unit.scale}, words[i], labels, line.number);
+        report_.AddText({column.name, column.unit.unit, column.better, column.unit.scale}, words[i], labels,
+                        line.number);
       }
     }
   }
@@ -132,7 +136,8 @@ class OsuReader {
   }
 
   void EndTable() {
-    if (!columns_.empty() && !has_rows_) report_.Invalid(header_line_, "the output is cut off: no rows under this header");
+    if (!columns_.empty() && !has_rows_)
+      report_.Invalid(header_line_, "the output is cut off: no rows under this header");
     columns_.clear();
     has_rows_ = false;
     row_size_ = 0;

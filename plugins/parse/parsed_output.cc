@@ -105,10 +105,12 @@ ParsedOutput Report::Take(std::string_view what) {
     Invalid(0, Join({"more than ", std::to_string(kMaxMetrics), " metrics"}));
   }
   if (output_.metrics.empty() && output_.outcome == Outcome::kOk) {
-    Invalid(0, Join({"there is no ", what, " in the text", hide_lines_ ? "" : "; ", hide_lines_ ? "" : LastLines(text_)}));
+    Invalid(0, Join({"there is no ", what, " in the text", hide_lines_ ? "" : "; ",
+                     hide_lines_ ? "" : LastLines(text_)}));
   }
   if (problems_ > kMaxProblems) {
-    output_.problems.back() = {0, Join({"and ", std::to_string(problems_ - kMaxProblems + 1), " more problems"})};
+    output_.problems.back() = {
+        0, Join({"and ", std::to_string(problems_ - kMaxProblems + 1), " more problems"})};
   }
   return std::move(output_);
 }

@@ -21,7 +21,10 @@ std::vector<Reader> MakeReaders() {
       {"babelstream", "BabelStream: table or CSV, any unit", ReadBabelStream, "BabelStream result"},
       {"cerebras", "Cerebras training log: GlobalRate, loss, end of the training", ReadCerebras,
        "Cerebras training rate"},
-      {"csv", "Columns of a CSV table", ReadCsv, "CSV table",
+      {"csv",
+       "Columns of a CSV table",
+       ReadCsv,
+       "CSV table",
        {metrics,
         {"label_columns", T::kList, "columns that become labels"},
         {"delimiter", T::kString, "one character; found out if not set"}},
@@ -35,10 +38,16 @@ std::vector<Reader> MakeReaders() {
       {"hyperfine", "hyperfine: exported JSON or CSV, or what it prints", ReadHyperfine, "hyperfine result"},
       {"ior", "IOR: tables or JSON, 3.x and 4.x", ReadIor, "IOR result"},
       {"iperf3", "iperf3 -J or --json-stream", ReadIperf3, "iperf3 result"},
-      {"json", "Values of JSON documents by path", ReadJsonPaths, "number at the paths",
+      {"json",
+       "Values of JSON documents by path",
+       ReadJsonPaths,
+       "number at the paths",
        {metrics, {"expect", T::kList, "maps of path and equals: what must hold, or the run is invalid"}},
        CheckJsonPathOptions},
-      {"keyvalue", "Lines of key=value or key: value", ReadKeyValue, "key with a number",
+      {"keyvalue",
+       "Lines of key=value or key: value",
+       ReadKeyValue,
+       "key with a number",
        {metrics, {"separator", T::kString, "between key and value; '=' or ':' if not set"}},
        CheckKeyValueOptions},
       {"mdtest", "mdtest's summaries, rates or times", ReadMdtest, "mdtest summary"},
@@ -47,19 +56,28 @@ std::vector<Reader> MakeReaders() {
       {"nagios", "Monitoring plugins' status and performance data", ReadNagios, "performance data"},
       {"nccl_tests", "nccl-tests and rccl-tests: table of any version, or JSON", ReadNcclTests,
        "nccl-tests result"},
-      {"nvbandwidth", "nvbandwidth: text or JSON", ReadNvbandwidth, "nvbandwidth result",
+      {"nvbandwidth",
+       "nvbandwidth: text or JSON",
+       ReadNvbandwidth,
+       "nvbandwidth result",
        {{"cells", T::kBool, "each cell of the matrices, not only their sums; true if not set"}}},
       {"nvidia_smi", "nvidia-smi --query-gpu --format=csv", ReadNvidiaSmi, "GPU reading"},
-      {"openmetrics", "OpenMetrics or Prometheus text format", ReadOpenMetrics, "sample",
+      {"openmetrics",
+       "OpenMetrics or Prometheus text format",
+       ReadOpenMetrics,
+       "sample",
        {{"better", T::kMap, "higher, lower or none for a metric's name; none if not set"}}},
       {"osu", "OSU micro-benchmarks", ReadOsu, "OSU result"},
       {"popdist", "Graphcore training under poprun: throughput of each instance", ReadPopdist,
        "throughput line"},
       {"reframe_perflog", "ReFrame performance logs, with header or in the old form", ReadReframePerflog,
        "ReFrame performance record"},
-      {"reframe_report", "ReFrame run reports of every data version, and httpjson records",
-       ReadReframeReport, "ReFrame performance value"},
-      {"regex", "Regular expressions with sanity patterns", ReadRegex, "match",
+      {"reframe_report", "ReFrame run reports of every data version, and httpjson records", ReadReframeReport,
+       "ReFrame performance value"},
+      {"regex",
+       "Regular expressions with sanity patterns",
+       ReadRegex,
+       "match",
        {metrics,
         {"sanity", T::kList, "patterns that must match"},
         {"sanity_not", T::kList, "patterns that must not match"}},
@@ -70,13 +88,24 @@ std::vector<Reader> MakeReaders() {
 }
 
 // Other names that people look for a reader under.
-constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
-    {"dcgm", "dcgmi_diag"},       {"dcgm_diag", "dcgmi_diag"},        {"dcgmi", "dcgmi_diag"},
-    {"gbench", "google_benchmark"}, {"googlebenchmark", "google_benchmark"}, {"json_path", "json"},
-    {"jsonpath", "json"},         {"key_value", "keyvalue"},          {"mllog", "mlperf"},
-    {"nagios_perfdata", "nagios"}, {"nccl", "nccl_tests"},             {"perfdata", "nagios"},
-    {"perflog", "reframe_perflog"}, {"poprun", "popdist"},             {"prometheus", "openmetrics"},
-    {"rccl_tests", "nccl_tests"}, {"reframe", "reframe_report"},      {"reframe_json", "reframe_report"}};
+constexpr std::pair<std::string_view, std::string_view> kAliases[] = {{"dcgm", "dcgmi_diag"},
+                                                                      {"dcgm_diag", "dcgmi_diag"},
+                                                                      {"dcgmi", "dcgmi_diag"},
+                                                                      {"gbench", "google_benchmark"},
+                                                                      {"googlebenchmark", "google_benchmark"},
+                                                                      {"json_path", "json"},
+                                                                      {"jsonpath", "json"},
+                                                                      {"key_value", "keyvalue"},
+                                                                      {"mllog", "mlperf"},
+                                                                      {"nagios_perfdata", "nagios"},
+                                                                      {"nccl", "nccl_tests"},
+                                                                      {"perfdata", "nagios"},
+                                                                      {"perflog", "reframe_perflog"},
+                                                                      {"poprun", "popdist"},
+                                                                      {"prometheus", "openmetrics"},
+                                                                      {"rccl_tests", "nccl_tests"},
+                                                                      {"reframe", "reframe_report"},
+                                                                      {"reframe_json", "reframe_report"}};
 
 bool HasType(const Options& value, OptionType type) {
   switch (type) {
@@ -151,11 +180,13 @@ void ApplyCommonOptions(const Options& options, ParsedOutput* output) {
     std::erase_if(output->metrics, unwanted);
     for (const Options& name : *only) {
       const auto has = [&name](const Metric& metric) { return metric.name == name; };
-      if (output->outcome != Outcome::kOk || std::any_of(output->metrics.begin(), output->metrics.end(), has)) {
+      if (output->outcome != Outcome::kOk ||
+          std::any_of(output->metrics.begin(), output->metrics.end(), has)) {
         continue;
       }
       output->outcome = Outcome::kInvalid;
-      output->problems.push_back({0, Join({"there is no metric '", name.get<std::string>(), "' in the text"})});
+      output->problems.push_back(
+          {0, Join({"there is no metric '", name.get<std::string>(), "' in the text"})});
     }
   }
   const std::string reduce = StringIn(options, "reduce");
@@ -202,7 +233,8 @@ std::string CheckOptions(const Reader& reader, const Options& options) {
     const ReaderOption* option = FindOption(reader, item.key());
     if (option == nullptr) return UnknownOption(reader, item.key());
     if (!HasType(item.value(), option->type)) {
-      return Join({"option '", item.key(), "' must be ", TypeName(option->type), ", not ", ShownJson(item.value())});
+      return Join(
+          {"option '", item.key(), "' must be ", TypeName(option->type), ", not ", ShownJson(item.value())});
     }
   }
   for (const char* name : {"only", "labels"}) {
@@ -247,7 +279,8 @@ std::string ReadersJson() {
   for (const Reader& reader : Readers()) {
     Options options = Options::array();
     for (const auto* some : {&reader.options, &CommonOptions()}) {
-      for (const ReaderOption& option : *some) options.push_back({{"name", option.name}, {"summary", option.summary}});
+      for (const ReaderOption& option : *some)
+        options.push_back({{"name", option.name}, {"summary", option.summary}});
     }
     list.push_back({{"name", reader.name}, {"summary", reader.summary}, {"options", options}});
   }

@@ -43,8 +43,8 @@ struct Reader {
 // By name.
 const std::vector<Reader>& Readers();
 
-// By its name or another that it is known by; '-' and '_' are the same there, and so are upper and lower case.
-// nullptr if there is none of that name.
+// By its name or another that it is known by; '-' and '_' are the same there, and so are upper and lower
+// case. nullptr if there is none of that name.
 const Reader* FindReader(std::string_view name);
 
 // A sentence that says which option is wrong and what would be right; empty when all are well.

@@ -29,7 +29,10 @@ void AddReframeValue(const ReframeValue& value, Report& report) {
   }
   const auto known = FindUnit(value.unit);
   const UnitSpelling unit = known.value_or(UnitSpelling{"1"});
-  Metric metric = {.name = value.name, .value = value.value.value * unit.scale, .unit = std::string(unit.unit), .labels = value.labels};
+  Metric metric = {.name = value.name,
+                   .value = value.value.value * unit.scale,
+                   .unit = std::string(unit.unit),
+                   .labels = value.labels};
   if (!known && !value.unit.empty()) metric.labels["unit"] = value.unit;
   metric.better = std::string(DirectionOf(value, unit.unit));
   if (value.reference && (value.lower || value.upper)) {
@@ -45,7 +48,8 @@ void AddReframeValue(const ReframeValue& value, Report& report) {
 
 ReframeResult ResultOf(std::string_view word) {
   static constexpr std::array<std::string_view, 2> kPass = {"pass", "success"};
-  static constexpr std::array<std::string_view, 6> kFail = {"fail", "failure", "abort", "aborted", "fail_deps", "xpass"};
+  static constexpr std::array<std::string_view, 6> kFail = {"fail",    "failure",   "abort",
+                                                            "aborted", "fail_deps", "xpass"};
   if (std::find(kPass.begin(), kPass.end(), word) != kPass.end()) return ReframeResult::kPass;
   if (std::find(kFail.begin(), kFail.end(), word) != kFail.end()) return ReframeResult::kFail;
   if (word == "xfail") return ReframeResult::kExpectedFailure;

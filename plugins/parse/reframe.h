@@ -23,8 +23,8 @@ struct ReframeValue {
   size_t line = 0;
 };
 
-// Adds it as a metric. (0, none, none) and (none, none, none) are no reference; the direction follows from the
-// only tolerance that is set, else from the unit. A unit that the project does not have becomes a label.
+// Adds it as a metric. (0, none, none) and (none, none, none) are no reference; the direction follows from
+// the only tolerance that is set, else from the unit. A unit that the project does not have becomes a label.
 void AddReframeValue(const ReframeValue& value, Report& report);
 
 enum class ReframeResult { kPass, kExpectedFailure, kFail, kSkip, kUnknown };
@@ -32,13 +32,13 @@ enum class ReframeResult { kPass, kExpectedFailure, kFail, kSkip, kUnknown };
 // The words of all versions: pass, success, xfail, fail, failure, xpass, abort, aborted, fail_deps, skip, ...
 ReframeResult ResultOf(std::string_view word);
 
-// A job that ended with a status other than 0 has failed, though ReFrame lets such a test pass unless it is told
-// otherwise. `exit_code` as text; empty or absent is unknown.
+// A job that ended with a status other than 0 has failed, though ReFrame lets such a test pass unless it is
+// told otherwise. `exit_code` as text; empty or absent is unknown.
 void CheckExitCode(std::string_view result, std::string_view test, std::string_view exit_code, size_t line,
                    Report& report);
 
-// "Base %p=v %fixture.q=w ~scope": labels `test` and `parameters`; what ReFrame's command line generates (node,
-// partition, repetition) is left out.
+// "Base %p=v %fixture.q=w ~scope": labels `test` and `parameters`; what ReFrame's command line generates
+// (node, partition, repetition) is left out.
 void AddTestName(std::string_view display_name, Labels* labels);
 
 }  // namespace fleetmark::parse

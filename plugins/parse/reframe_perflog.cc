@@ -79,13 +79,16 @@ class Header {
   char separator() const { return separator_; }
 
  private:
-  bool Has(std::string_view name) const { return std::find(columns_.begin(), columns_.end(), name) != columns_.end(); }
+  bool Has(std::string_view name) const {
+    return std::find(columns_.begin(), columns_.end(), name) != columns_.end();
+  }
 
   bool IsOne() const {
     const bool value = std::any_of(columns_.begin(), columns_.end(), [](const std::string& column) {
       return Contains(column, "perf_value") || column.ends_with("_value") || column.ends_with("=perf_value");
     });
-    const bool time = Has("job_completion_time") || Has("completion_time") || Has("result") || Has("display_name");
+    const bool time =
+        Has("job_completion_time") || Has("completion_time") || Has("result") || Has("display_name");
     return columns_.size() > 2 && time && (value || Has("result"));
   }
 
@@ -97,11 +100,13 @@ class Header {
     std::optional<Fields> only;
     for (size_t absorbing = 0; absorbing < columns_.size(); ++absorbing) {
       if (!IsFreeText(columns_[absorbing])) continue;
-      std::vector<std::string_view> joined(cells.begin(), cells.begin() + static_cast<std::ptrdiff_t>(absorbing));
+      std::vector<std::string_view> joined(cells.begin(),
+                                           cells.begin() + static_cast<std::ptrdiff_t>(absorbing));
       const std::string_view last = cells[absorbing + extra];
       const char* begin = cells[absorbing].data();
       joined.emplace_back(begin, static_cast<size_t>(last.data() + last.size() - begin));
-      joined.insert(joined.end(), cells.begin() + static_cast<std::ptrdiff_t>(absorbing + extra + 1), cells.end());
+      joined.insert(joined.end(), cells.begin() + static_cast<std::ptrdiff_t>(absorbing + extra + 1),
+                    cells.end());
       Fields fields = FieldsOf(joined);
       if (IsPlausible(fields) && !only) only = std::move(fields);
     }
@@ -126,7 +131,8 @@ class Header {
       for (size_t k = 0; k <= extra && !base.empty(); ++k) {
         const std::string_view begin = cells[after - 1 + extra - k];
         if (!begin.starts_with(base)) continue;
-        fields["name"] = std::string(begin.data(), static_cast<size_t>(end.data() + end.size() - begin.data()));
+        fields["name"] =
+            std::string(begin.data(), static_cast<size_t>(end.data() + end.size() - begin.data()));
         break;
       }
     }
@@ -173,7 +179,8 @@ class Header {
 
   // "(100, -0.05, 0.05)", "ref=100 (l=-0.05, u=0.05)".
   static void AddReference(std::string_view cell, Fields* fields) {
-    static const RE2 triple(R"(\(?(?:ref=)?\s*([^\s,;()]+)\s*[,;(]*\s*(?:l=)?\s*([^\s,;()]+)\s*[,;]\s*(?:u=)?\s*([^\s,;()]+)\s*\)*)");
+    static const RE2 triple(
+        R"(\(?(?:ref=)?\s*([^\s,;()]+)\s*[,;(]*\s*(?:l=)?\s*([^\s,;()]+)\s*[,;]\s*(?:u=)?\s*([^\s,;()]+)\s*\)*)");
     std::string reference;
     std::string lower;
     std::string upper;
@@ -188,8 +195,9 @@ class Header {
     for (const auto& [name, text] : fields) {
       const std::string_view column = name;
       if (column == "result" && !text.empty() && ResultOf(text) == ReframeResult::kUnknown) return false;
-      const bool number = column.ends_with("_value") || column.ends_with("_ref") || column.ends_with("_lower_thres") ||
-                          column.ends_with("_upper_thres") || column == "job_exitcode" || column.starts_with("num_") ||
+      const bool number = column.ends_with("_value") || column.ends_with("_ref") ||
+                          column.ends_with("_lower_thres") || column.ends_with("_upper_thres") ||
+                          column == "job_exitcode" || column.starts_with("num_") ||
                           column == "job_completion_time_unix" || column == "job_submit_time";
       if (number && ReadNumber(text).kind == NumberKind::kMalformed) return false;
     }
@@ -208,7 +216,8 @@ Labels LabelsOf(const Fields& fields) {
   return labels;
 }
 
-void AddValue(const Fields& fields, const std::string& name, std::string_view prefix, size_t line, Report& report) {
+void AddValue(const Fields& fields, const std::string& name, std::string_view prefix, size_t line,
+              Report& report) {
   const auto field = [&](std::string_view suffix) { return FieldOf(fields, {Join({prefix, suffix})}); };
   const auto value = fields.find(Join({prefix, "_value"}));
   AddReframeValue({.name = name,
@@ -268,10 +277,12 @@ class LogReader {
   void ReadFields(const Fields& fields, size_t line) {
     ++rows_;
     const std::string result = FieldOf(fields, {"result", "perf_result"});
-    const std::string name = FieldOf(fields, {"display_name", "name", "unique_name", "short_name", "perf_var"});
+    const std::string name =
+        FieldOf(fields, {"display_name", "name", "unique_name", "short_name", "perf_var"});
     if (ResultOf(result) == ReframeResult::kFail) report_.Failed(line, Join({"test '", name, "': ", result}));
     CheckExitCode(result, name, FieldOf(fields, {"job_exitcode"}), line, report_);
-    if (ResultOf(result) == ReframeResult::kExpectedFailure) report_.Warning(line, Join({"test '", name, "' failed as expected"}));
+    if (ResultOf(result) == ReframeResult::kExpectedFailure)
+      report_.Warning(line, Join({"test '", name, "' failed as expected"}));
     if (ResultOf(result) == ReframeResult::kSkip) ++skipped_;
     const std::string variable = FieldOf(fields, {"perf_var"});
     if (!variable.empty()) return AddValue(fields, variable, "perf", line, report_);
@@ -282,14 +293,18 @@ class LogReader {
     }
   }
 
-  // 3.x: "time|reframe 3.10.1|info|jobid=J|metric=value|ref=R (l=L, u=U)|unit"; and the handler `file` of some
-  // sites: "[time] info: metric=value (ref=R;l=L;u=U)) unit".
+  // 3.x: "time|reframe 3.10.1|info|jobid=J|metric=value|ref=R (l=L, u=U)|unit"; and the handler `file` of
+  // some sites: "[time] info: metric=value (ref=R;l=L;u=U)) unit".
   void ReadOldLine(const Line& line) {
-    static const RE2 old_row(R"(\|([^|]*)\|jobid=[^|]*\|(?:num_tasks=[^|]*\|)?([^|=]+)=([^|]*)\|ref=(\S+)\s*\(l=([^,]+),\s*u=([^)]+)\)\|?([^|]*))");
-    static const RE2 file_row(R"(^\[[^\]]*\]\s+(.*?): ([^=:]+)=(\S+)\s+\(ref=([^;]+);\s*l=([^;]+);\s*u=([^)]+)\)+\s*(\S*))");
+    static const RE2 old_row(
+        R"(\|([^|]*)\|jobid=[^|]*\|(?:num_tasks=[^|]*\|)?([^|=]+)=([^|]*)\|ref=(\S+)\s*\(l=([^,]+),\s*u=([^)]+)\)\|?([^|]*))");
+    static const RE2 file_row(
+        R"(^\[[^\]]*\]\s+(.*?): ([^=:]+)=(\S+)\s+\(ref=([^;]+);\s*l=([^;]+);\s*u=([^)]+)\)+\s*(\S*))");
     std::string info, name, value, reference, lower, upper, unit;
-    const bool old = RE2::PartialMatch(Piece(line.text), old_row, &info, &name, &value, &reference, &lower, &upper, &unit);
-    if (!old && !RE2::PartialMatch(Piece(line.text), file_row, &info, &name, &value, &reference, &lower, &upper, &unit)) {
+    const bool old =
+        RE2::PartialMatch(Piece(line.text), old_row, &info, &name, &value, &reference, &lower, &upper, &unit);
+    if (!old && !RE2::PartialMatch(Piece(line.text), file_row, &info, &name, &value, &reference, &lower,
+                                   &upper, &unit)) {
       return report_.Invalid(line.number, "neither a header nor a performance record");
     }
     ++rows_;

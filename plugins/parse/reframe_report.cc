@@ -86,7 +86,8 @@ class TestCase {
       for (const auto& item : values->items()) AddPerfValue(item.key(), item.value(), report);
     }
     const Json* variables = ArrayIn(test_, "perfvars");
-    for (size_t i = 0; variables != nullptr && i < variables->size(); ++i) AddPerfVar((*variables)[i], report);
+    for (size_t i = 0; variables != nullptr && i < variables->size(); ++i)
+      AddPerfVar((*variables)[i], report);
   }
 
  private:
@@ -96,7 +97,8 @@ class TestCase {
     if (parameters == nullptr || labels_.contains("parameters")) return;
     std::string text;
     for (const auto& item : parameters->items()) {
-      text += Join({text.empty() ? "" : " ", item.key(), "=", item.value().is_string() ? item.value().get<std::string>() : item.value().dump()});
+      text += Join({text.empty() ? "" : " ", item.key(), "=",
+                    item.value().is_string() ? item.value().get<std::string>() : item.value().dump()});
     }
     labels_["parameters"] = text;
   }
@@ -105,7 +107,8 @@ class TestCase {
   void AddPerfValue(const std::string& key, const Json& values, Report& report) const {
     const std::string name = key.substr(key.rfind(':') + 1);
     if (!values.is_array() || values.size() < 5) {
-      return report.Invalid(document_.line, Join({"'", key, "' is not [value, reference, lower, upper, unit, result]"}));
+      return report.Invalid(document_.line,
+                            Join({"'", key, "' is not [value, reference, lower, upper, unit, result]"}));
     }
     AddReframeValue({.name = name,
                      .value = ValueOf(&values[0]),
@@ -151,7 +154,8 @@ class Verdicts {
     size_t skipped = 0;
     for (const auto& [key, one] : cases_) {
       if (one.last == ReframeResult::kFail) {
-        report.Failed(line, Join({"test '", one.name, "': ", one.word, one.reason.empty() ? "" : " in ", one.reason}));
+        report.Failed(
+            line, Join({"test '", one.name, "': ", one.word, one.reason.empty() ? "" : " in ", one.reason}));
       } else if (one.last == ReframeResult::kUnknown) {
         report.Invalid(line, Join({"test '", one.name, "' has the unknown result '", one.word, "'"}));
       } else if (one.last == ReframeResult::kExpectedFailure) {
@@ -179,7 +183,8 @@ void ReadRun(const JsonDocument& document, Report& report) {
   const Json* session = ObjectIn(document.value, "session_info");
   const std::string version = session == nullptr ? "" : StringIn(*session, "data_version");
   if (version.empty() || version[0] < '1' || version[0] > '5') {
-    report.Warning(document.line, Join({"data version '", version, "' is not known; read as the newest known"}));
+    report.Warning(document.line,
+                   Join({"data version '", version, "' is not known; read as the newest known"}));
   }
   Verdicts verdicts;
   size_t cases = 0;
@@ -238,9 +243,11 @@ void ReadRecord(const JsonDocument& document, Report& report) {
   const std::string reason = FirstOf(record, {"check_fail_reason"});
   CheckExitCode(result, labels["test"], FirstOf(record, {"check_job_exitcode"}), document.line, report);
   if (ResultOf(result) == ReframeResult::kFail) {
-    report.Failed(document.line, Join({"test '", labels["test"], "': ", result, reason.empty() ? "" : ": ", reason}));
+    report.Failed(document.line,
+                  Join({"test '", labels["test"], "': ", result, reason.empty() ? "" : ": ", reason}));
   } else if (ResultOf(result) == ReframeResult::kUnknown) {
-    report.Invalid(document.line, Join({"test '", labels["test"], "' has the unknown result '", result, "'"}));
+    report.Invalid(document.line,
+                   Join({"test '", labels["test"], "' has the unknown result '", result, "'"}));
   }
 }
 

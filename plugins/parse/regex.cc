@@ -74,7 +74,8 @@ std::string LastLines(std::string_view text) {
 }
 
 size_t LineNumber(std::string_view text, size_t offset) {
-  return 1 + static_cast<size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(offset), '\n'));
+  return 1 + static_cast<size_t>(
+                 std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(offset), '\n'));
 }
 
 std::string_view LineAt(std::string_view text, size_t offset) {
@@ -191,7 +192,8 @@ std::optional<double> RegexReader::Compiled::ValueOf(const Metric& metric, std::
   const re2::StringPiece& captured = groups[static_cast<size_t>(metric.value_group)];
   const char* end = captured.data() + captured.size();
   const bool pattern_ends = end == groups[0].data() + groups[0].size();
-  if (pattern_ends && GoesOnAsNumber(text.substr(static_cast<size_t>(end - text.data())))) return std::nullopt;
+  if (pattern_ends && GoesOnAsNumber(text.substr(static_cast<size_t>(end - text.data()))))
+    return std::nullopt;
   const auto value = FiniteNumber({captured.data(), captured.size()});
   if (!value || !std::isfinite(*value * metric.spec.scale)) return std::nullopt;
   return *value * metric.spec.scale;
@@ -207,8 +209,9 @@ void RegexReader::Compiled::ReadMetric(const Metric& metric, std::string_view te
        at <= text.size() && metric.regex->Match(input, at, text.size(), RE2::UNANCHORED, groups.data(),
                                                 static_cast<int>(groups.size()));) {
     if (++matches > kMaxMatches) {
-      AddProblem(what + "more than " + std::to_string(kMaxMatches) + " matches of '" + metric.spec.pattern + "'", 0,
-                 result);
+      AddProblem(
+          what + "more than " + std::to_string(kMaxMatches) + " matches of '" + metric.spec.pattern + "'", 0,
+          result);
       return;
     }
     // An empty match must not be found again for ever.
@@ -229,8 +232,9 @@ void RegexReader::Compiled::ReadMetric(const Metric& metric, std::string_view te
     values[std::move(labels)].push_back(*value);
   }
   if (values.empty()) {
-    AddProblem(what + "nothing matches '" + metric.spec.pattern + "'; " + NearestLine(text, metric.spec.pattern), 0,
-               result);
+    AddProblem(
+        what + "nothing matches '" + metric.spec.pattern + "'; " + NearestLine(text, metric.spec.pattern), 0,
+        result);
   }
   const bool all = metric.spec.reduce == Reduce::kAll;
   for (auto& [labels, list] : values) {
@@ -267,8 +271,8 @@ ReadResult RegexReader::Read(std::string_view text) const {
     const bool matches = sanity.regex->Match(input, 0, input.size(), RE2::UNANCHORED, &found, 1);
     if (matches == sanity.must_match) continue;
     if (sanity.must_match) {
-      AddProblem("sanity: nothing matches '" + sanity.pattern + "'; " + NearestLine(repaired, sanity.pattern), 0,
-                 &result);
+      AddProblem("sanity: nothing matches '" + sanity.pattern + "'; " + NearestLine(repaired, sanity.pattern),
+                 0, &result);
     } else {
       AddProblem("sanity_not: '" + sanity.pattern + "' matches: " + Shorten({found.data(), found.size()}),
                  LineNumber(repaired, static_cast<size_t>(found.data() - repaired.data())), &result);

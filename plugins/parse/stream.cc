@@ -49,7 +49,8 @@ class StreamReader {
       unit_ = RateUnit(text);
       if (!unit_) report_.Invalid(line.number, "the header names no unit");
       rms_ = Contains(text, "RMS");
-    } else if (const size_t colon = text.find(':'); colon != std::string_view::npos && IsKernel(text.substr(0, colon))) {
+    } else if (const size_t colon = text.find(':');
+               colon != std::string_view::npos && IsKernel(text.substr(0, colon))) {
       ReadKernel(line, text.substr(0, colon), Words(text.substr(colon + 1)));
     } else if (Contains(text, "Solution Validates")) {
       validated_ = true;
@@ -140,8 +141,10 @@ void ReadBabelStream(const Options&, Report& report) {
   size_t csv_line = 0;
   for (const Line& line : report.text().lines()) {
     if (IsValidationFailure(line.text)) report.Invalid(line.number, "the arrays are wrong");
-    if (Contains(line.text, "Error:") || Contains(line.text, "error: ")) report.Failed(line.number, "BabelStream failed");
-    if (csv_line == 0 && Contains(line.text, "function,") && Contains(line.text, "_per_sec")) csv_line = line.number;
+    if (Contains(line.text, "Error:") || Contains(line.text, "error: "))
+      report.Failed(line.number, "BabelStream failed");
+    if (csv_line == 0 && Contains(line.text, "function,") && Contains(line.text, "_per_sec"))
+      csv_line = line.number;
   }
   if (csv_line == 0) return ReadBabelTable(report);
   ReadBabelCsv(ReadCsvTable(report.text(), csv_line, ',', report), report);

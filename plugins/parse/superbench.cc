@@ -18,29 +18,52 @@ struct Rule {
 
 // The first that fits.
 constexpr Rule kRules[] = {
-    {"nccl-bw", "busbw", "GB/s", "higher"},        {"nccl-bw", "algbw", "GB/s", "higher"},
-    {"nccl-bw", "time", "us", "lower"},            {"rccl-bw", "busbw", "GB/s", "higher"},
-    {"rccl-bw", "algbw", "GB/s", "higher"},        {"rccl-bw", "time", "us", "lower"},
-    {"kernel-launch", "", "ms", "lower"},          {"gemm-flops", "", "GFLOP/s", "higher"},
-    {"cublaslt-gemm", "", "TFLOP/s", "higher"},    {"hipblaslt-gemm", "", "TFLOP/s", "higher"},
-    {"cublas-function", "", "us", "lower"},        {"cudnn-function", "", "us", "lower"},
-    {"tensorrt-inference", "", "ms", "lower"},     {"ort-inference", "", "ms", "lower"},
-    {"mem-bw", "", "GB/s", "higher"},              {"gpu-copy-bw", "", "GB/s", "higher"},
-    {"gpu-sm-copy-bw", "", "GB/s", "higher"},      {"nvbandwidth", "lat", "ns", "lower"},
-    {"nvbandwidth", "", "GB/s", "higher"},         {"ib-loopback", "", "GB/s", "higher"},
-    {"ib-traffic", "lat", "us", "lower"},          {"ib-traffic", "bw", "GB/s", "higher"},
-    {"cpu-stream", "threads", "count", "none"},    {"cpu-stream", "throughput", "MB/s", "higher"},
-    {"cpu-memory-bw-latency", "lat", "ns", "lower"}, {"cpu-memory-bw-latency", "bw", "MB/s", "higher"},
-    {"cpu-hpl", "time", "s", "lower"},             {"cpu-hpl", "throughput", "GFLOP/s", "higher"},
-    {"disk-benchmark", "iops", "IOPS", "higher"},  {"disk-benchmark", "lat", "ns", "lower"},
-    {"disk-benchmark", "bs", "B/s", "higher"},     {"pytorch-", "cost", "ms", "lower"},
-    {"computation-communication-overlap", "cost", "ms", "lower"}, {"sharding-matmul", "", "ms", "lower"},
-    {"pytorch-sharding-matmul", "", "ms", "lower"}, {"pytorch-matmul", "", "ms", "lower"},
-    {"matmul", "", "ms", "lower"},                 {"monitor", "temperature", "Cel", "none"},
-    {"monitor", "power", "W", "none"},             {"monitor", "usage", "%", "none"},
-    {"monitor", "util", "%", "none"},              {"monitor", "ecc", "count", "lower"},
-    {"monitor", "remap", "count", "lower"},        {"monitor", "bw", "B/s", "none"},
-    {"", "steptime", "ms", "lower"},               {"", "step_time", "ms", "lower"},
+    {"nccl-bw", "busbw", "GB/s", "higher"},
+    {"nccl-bw", "algbw", "GB/s", "higher"},
+    {"nccl-bw", "time", "us", "lower"},
+    {"rccl-bw", "busbw", "GB/s", "higher"},
+    {"rccl-bw", "algbw", "GB/s", "higher"},
+    {"rccl-bw", "time", "us", "lower"},
+    {"kernel-launch", "", "ms", "lower"},
+    {"gemm-flops", "", "GFLOP/s", "higher"},
+    {"cublaslt-gemm", "", "TFLOP/s", "higher"},
+    {"hipblaslt-gemm", "", "TFLOP/s", "higher"},
+    {"cublas-function", "", "us", "lower"},
+    {"cudnn-function", "", "us", "lower"},
+    {"tensorrt-inference", "", "ms", "lower"},
+    {"ort-inference", "", "ms", "lower"},
+    {"mem-bw", "", "GB/s", "higher"},
+    {"gpu-copy-bw", "", "GB/s", "higher"},
+    {"gpu-sm-copy-bw", "", "GB/s", "higher"},
+    {"nvbandwidth", "lat", "ns", "lower"},
+    {"nvbandwidth", "", "GB/s", "higher"},
+    {"ib-loopback", "", "GB/s", "higher"},
+    {"ib-traffic", "lat", "us", "lower"},
+    {"ib-traffic", "bw", "GB/s", "higher"},
+    {"cpu-stream", "threads", "count", "none"},
+    {"cpu-stream", "throughput", "MB/s", "higher"},
+    {"cpu-memory-bw-latency", "lat", "ns", "lower"},
+    {"cpu-memory-bw-latency", "bw", "MB/s", "higher"},
+    {"cpu-hpl", "time", "s", "lower"},
+    {"cpu-hpl", "throughput", "GFLOP/s", "higher"},
+    {"disk-benchmark", "iops", "IOPS", "higher"},
+    {"disk-benchmark", "lat", "ns", "lower"},
+    {"disk-benchmark", "bs", "B/s", "higher"},
+    {"pytorch-", "cost", "ms", "lower"},
+    {"computation-communication-overlap", "cost", "ms", "lower"},
+    {"sharding-matmul", "", "ms", "lower"},
+    {"pytorch-sharding-matmul", "", "ms", "lower"},
+    {"pytorch-matmul", "", "ms", "lower"},
+    {"matmul", "", "ms", "lower"},
+    {"monitor", "temperature", "Cel", "none"},
+    {"monitor", "power", "W", "none"},
+    {"monitor", "usage", "%", "none"},
+    {"monitor", "util", "%", "none"},
+    {"monitor", "ecc", "count", "lower"},
+    {"monitor", "remap", "count", "lower"},
+    {"monitor", "bw", "B/s", "none"},
+    {"", "steptime", "ms", "lower"},
+    {"", "step_time", "ms", "lower"},
     {"", "throughput", "samples/s", "higher"},
 };
 
@@ -91,8 +114,8 @@ std::optional<Key> ParseKey(const std::string& text) {
   return key;
 }
 
-void ReadEntry(const std::string& name, const Json& value, const std::string& node, const JsonDocument& document,
-               Report& report) {
+void ReadEntry(const std::string& name, const Json& value, const std::string& node,
+               const JsonDocument& document, Report& report) {
   if (name == "node") return;
   auto key = ParseKey(name);
   if (!key) {
@@ -128,7 +151,8 @@ void ReadSuperBench(const Options&, Report& report) {
       continue;
     }
     const std::string node = StringIn(document.value, "node");
-    for (const auto& item : document.value.items()) ReadEntry(item.key(), item.value(), node, document, report);
+    for (const auto& item : document.value.items())
+      ReadEntry(item.key(), item.value(), node, document, report);
   }
 }
 

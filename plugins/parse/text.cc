@@ -211,7 +211,8 @@ std::optional<std::string_view> After(std::string_view text, std::string_view ma
   return text.substr(at + marker.size());
 }
 
-std::optional<std::string_view> Between(std::string_view text, std::string_view open, std::string_view close) {
+std::optional<std::string_view> Between(std::string_view text, std::string_view open,
+                                        std::string_view close) {
   const auto rest = After(text, open);
   if (!rest) return std::nullopt;
   const size_t end = rest->find(close);

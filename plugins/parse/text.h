@@ -3,8 +3,8 @@
 // What is taken away first: a byte order mark, bytes that are not UTF-8 (U+FFFD instead), ANSI escape
 // sequences, NUL and backspace, the carriage return of CRLF, and the prefix that a launcher puts before each
 // line: `[1,0]<stdout>:` (Open MPI), `3: ` (srun --label), `[3] ` (Hydra), `[pod/name/container] ` (kubectl).
-// The short ones, which could be a tool's own text, only where most lines have them. A carriage return within a line
-// (progress that overwrites itself) ends a line too, but not its number.
+// The short ones, which could be a tool's own text, only where most lines have them. A carriage return within
+// a line (progress that overwrites itself) ends a line too, but not its number.
 //
 // Thread-safety: immutable once made. Ownership: a Text owns what its lines point to. Bounds: kMaxTextBytes.
 #ifndef FLEETMARK_PLUGINS_PARSE_TEXT_H_

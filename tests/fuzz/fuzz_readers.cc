@@ -1,6 +1,6 @@
 // Input: a reader's name, a newline, the text to read; with another first line the reader is chosen by the
-// first byte. Whatever the text holds, the reader ends, what it reads is finite and bounded, an outcome that is
-// not ok says why, and the answer is JSON.
+// first byte. Whatever the text holds, the reader ends, what it reads is finite and bounded, an outcome that
+// is not ok says why, and the answer is JSON.
 #include <nlohmann/json.hpp>
 
 #include <algorithm>

@@ -42,7 +42,8 @@ std::vector<Case> Cases() {
   std::vector<Case> cases;
   for (const auto& entry : fs::recursive_directory_iterator(Folder())) {
     const fs::path& path = entry.path();
-    if (!entry.is_regular_file() || path.extension() == ".expected" || path.extension() == ".options") continue;
+    if (!entry.is_regular_file() || path.extension() == ".expected" || path.extension() == ".options")
+      continue;
     fs::path options = path;
     options.replace_extension(".options");
     cases.push_back({path.parent_path().filename(), path, FileText(path), FileText(options)});
@@ -103,8 +104,9 @@ TEST(ReadersTest, EachReaderHasOutputsThatAreFineAndOutputsThatAreNot) {
 TEST(ReadersTest, WhatIsNotFineSaysWhy) {
   for (const Case& one : Cases()) {
     const ParsedOutput output = Read(one, one.text);
-    const bool error = std::any_of(output.problems.begin(), output.problems.end(),
-                                   [](const Problem& problem) { return !problem.warning && !problem.text.empty(); });
+    const bool error =
+        std::any_of(output.problems.begin(), output.problems.end(),
+                    [](const Problem& problem) { return !problem.warning && !problem.text.empty(); });
     EXPECT_EQ(error, output.outcome != Outcome::kOk) << one.input;
     EXPECT_TRUE(output.outcome != Outcome::kOk || !output.metrics.empty()) << one.input;
   }
@@ -147,19 +149,20 @@ bool Holds(const ParsedOutput& whole, const ParsedOutput& some) {
 // The same within a line, for those readers whose format has an end that can be told. Last decimals may be
 // missing.
 TEST(ReadersTest, AnOutputThatIsCutOffAnywhereGivesNoWrongValue) {
-  const std::set<std::string> with_end = {"dcgmi_diag", "fio",    "hpcg", "hpl",        "hyperfine",      "ior",
-                                          "iperf3",     "mdtest", "json", "nccl_tests", "nvbandwidth",    "osu",
-                                          "stream",     "cerebras", "superbench", "reframe_report"};
+  const std::set<std::string> with_end = {"dcgmi_diag", "fio",        "hpcg",        "hpl",
+                                          "hyperfine",  "ior",        "iperf3",      "mdtest",
+                                          "json",       "nccl_tests", "nvbandwidth", "osu",
+                                          "stream",     "cerebras",   "superbench",  "reframe_report"};
   for (const Case& one : Cases()) {
     if (!with_end.contains(one.reader) || IsOneOfSeveral(one)) continue;
     if (one.reader == "hyperfine" && one.input.extension() == ".csv") continue;  // that has no end
     const ParsedOutput read = Read(one, one.text);
     if (read.outcome != Outcome::kOk) continue;
-    for (size_t end = 0; end < one.text.size(); end += one.text.size() > 3000 ? 7 : 1) {
+    for (size_t end = 0; end<one.text.size(); end += one.text.size()> 3000 ? 7 : 1) {
       const ParsedOutput cut = Read(one, std::string_view(one.text).substr(0, end));
       if (cut.outcome != Outcome::kOk) continue;
-      EXPECT_TRUE(Holds(read, cut))
-          << one.input << " cut at byte " << end << ": " << one.text.substr(end > 60 ? end - 60 : 0, std::min<size_t>(end, 60));
+      EXPECT_TRUE(Holds(read, cut)) << one.input << " cut at byte " << end << ": "
+                                    << one.text.substr(end > 60 ? end - 60 : 0, std::min<size_t>(end, 60));
     }
   }
 }
@@ -236,7 +239,8 @@ ParsedOutput ReadNamed(std::string_view reader, std::string_view text, std::stri
 
 TEST(ReadersTest, CommonOptionsSelectLabelAndReduce) {
   const char* text = "a=1\nb=2\na=3\n";
-  const ParsedOutput output = ReadNamed("keyvalue", text, R"({"only":["a"],"reduce":"mean","labels":{"rack":"r1"}})");
+  const ParsedOutput output =
+      ReadNamed("keyvalue", text, R"({"only":["a"],"reduce":"mean","labels":{"rack":"r1"}})");
   ASSERT_EQ(output.metrics.size(), 1U);
   EXPECT_EQ(MetricLine(output.metrics[0]), "a 2.0 1 none rack=\"r1\"");
   const ParsedOutput missing = ReadNamed("keyvalue", text, R"({"only":["c"]})");
@@ -245,7 +249,8 @@ TEST(ReadersTest, CommonOptionsSelectLabelAndReduce) {
 }
 
 TEST(ReadersTest, ReadersAreFoundByOtherNamesToo) {
-  for (const char* name : {"nccl_tests", "nccl-tests", "NCCL"}) EXPECT_EQ(FindReader(name)->name, "nccl_tests") << name;
+  for (const char* name : {"nccl_tests", "nccl-tests", "NCCL"})
+    EXPECT_EQ(FindReader(name)->name, "nccl_tests") << name;
   EXPECT_EQ(FindReader("nccl_test"), nullptr);
 }
 
