@@ -221,9 +221,6 @@ void AddParse(CLI::App& app, Invocation& invocation) {
       ->needs(reader);
   listed->excludes(reader)->excludes(file);
   command->callback([&invocation, o, list] {
-    if (!*list && (o->reader.empty() || o->file.empty())) {
-      throw CLI::ValidationError("parse", "say --reader NAME and a file, or --list");
-    }
     invocation.local_command = [o, list](const Output& output) {
       return *list ? ListReaders(output) : ParseOutput(*o, output);
     };

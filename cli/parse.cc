@@ -83,6 +83,9 @@ void PrintProblems(const parse::ParsedOutput& read, const std::string& file, con
 }  // namespace
 
 CommandResult ParseOutput(const ParseOptions& options, const Output& output) {
+  if (options.reader.empty() || options.file.empty()) {
+    return absl::InvalidArgumentError("parse needs --reader NAME and a file, or --list");
+  }
   FM_ASSIGN_OR_RETURN(const std::string reader_options, OptionsText(options.options));
   FM_ASSIGN_OR_RETURN(const std::string text, ReadInput(options.file, parse::kMaxTextBytes));
   parse::ParsedOutput read;
