@@ -158,6 +158,15 @@ struct DetectOptions {
 CommandResult DetectInFile(const DetectOptions& options, const Output& output);
 CommandResult DetectInStore(const DetectOptions& options, Session& session);
 
+struct ParseOptions {
+  std::string reader;   // plugins/parse/reader.h lists them
+  std::string file;     // "-": standard input
+  std::string options;  // of the reader: a JSON object, or "@FILE" with one
+};
+// Exit status 1 when the outcome is not ok.
+CommandResult ParseOutput(const ParseOptions& options, const Output& output);
+CommandResult ListReaders(const Output& output);
+
 struct PluginCheckOptions {
   std::string folder;
 };

@@ -282,6 +282,25 @@ void AddDetect(CLI::App& app, Invocation& invocation) {
   });
 }
 
+void AddParse(CLI::App& app, Invocation& invocation) {
+  auto o = std::make_shared<ParseOptions>();
+  CLI::App* command =
+      app.add_subcommand("parse", "Metrics out of what another tool printed; asks no collector");
+  auto list = std::make_shared<bool>(false);
+  CLI::Option* listed = command->add_flag("--list", *list, "Lists the readers");
+  CLI::Option* reader =
+      command->add_option("--reader", o->reader, "Which reader; `fleetmark parse --list` names them");
+  CLI::Option* file = command->add_option("file", o->file, "What the tool printed; - reads standard input");
+  command->add_option("--options", o->options, "The reader's options: a JSON object, or @FILE with one")
+      ->needs(reader);
+  listed->excludes(reader)->excludes(file);
+  command->callback([&invocation, o, list] {
+    invocation.local_command = [o, list](const Output& output) {
+      return *list ? ListReaders(output) : ParseOutput(*o, output);
+    };
+  });
+}
+
 void AddPlugin(CLI::App& app, Invocation& invocation) {
   CLI::App* plugin = app.add_subcommand("plugin", "Write and check plugins");
   plugin->require_subcommand(1);
@@ -335,6 +354,7 @@ void DescribeCommandLine(CLI::App& app, Invocation& invocation) {
   AddImport(app, invocation);
   AddBackup(app, invocation);
   AddDetect(app, invocation);
+  AddParse(app, invocation);
   AddPlugin(app, invocation);
   CLI::App* version = app.add_subcommand("version", "This program's version");
   version->callback([&invocation] {

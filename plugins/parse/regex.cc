@@ -3,12 +3,11 @@
 #include <re2/re2.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numeric>
-#include <system_error>
 #include <utility>
 
+#include "plugins/parse/number.h"
 #include "plugins/sdk/cpp/json_text.h"
 
 namespace fleetmark::parse {
@@ -25,15 +24,6 @@ std::unique_ptr<RE2> Compile(const std::string& pattern, const std::string& what
   const size_t at = regex->error_arg().empty() ? std::string::npos : pattern.find(regex->error_arg());
   if (at != std::string::npos) *error += ", at character " + std::to_string(at + 1);
   return nullptr;
-}
-
-// A finite decimal number, or nothing.
-std::optional<double> ParseNumber(std::string_view text) {
-  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
-  return value;
 }
 
 bool IsWordCharacter(char c) {
@@ -81,6 +71,22 @@ std::string LastLines(std::string_view text) {
   text.remove_prefix(begin == std::string_view::npos ? 0 : begin == 0 ? 0 : begin + 1);
   if (text.size() > 300) text.remove_prefix(text.size() - 300);
   return "it ends with: " + Shorten(text);
+}
+
+size_t LineNumber(std::string_view text, size_t offset) {
+  return 1 + static_cast<size_t>(
+                 std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(offset), '\n'));
+}
+
+std::string_view LineAt(std::string_view text, size_t offset) {
+  const size_t before = offset == 0 ? std::string_view::npos : text.rfind('\n', offset - 1);
+  const size_t begin = before == std::string_view::npos ? 0 : before + 1;
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+void AddProblem(std::string problem, size_t line, ReadResult* result) {
+  result->problems.push_back(std::move(problem));
+  result->problem_lines.push_back(line);
 }
 
 }  // namespace
@@ -143,6 +149,9 @@ struct RegexReader::Compiled {
   bool AddMetric(const MetricPattern& spec, std::string* error);
   bool AddSanity(const std::string& pattern, bool must_match, std::string* error);
   static void ReadMetric(const Metric& metric, std::string_view text, ReadResult* result);
+  // Of the match found last; nothing if it is no number, or the text goes on as one ("1" of "1,234.5").
+  static std::optional<double> ValueOf(const Metric& metric, std::string_view text,
+                                       const std::vector<re2::StringPiece>& groups);
 
   std::vector<Metric> metrics;
   std::vector<Sanity> sanity;
@@ -178,6 +187,18 @@ bool RegexReader::Compiled::AddSanity(const std::string& pattern, bool must_matc
   return true;
 }
 
+std::optional<double> RegexReader::Compiled::ValueOf(const Metric& metric, std::string_view text,
+                                                     const std::vector<re2::StringPiece>& groups) {
+  const re2::StringPiece& captured = groups[static_cast<size_t>(metric.value_group)];
+  const char* end = captured.data() + captured.size();
+  const bool pattern_ends = end == groups[0].data() + groups[0].size();
+  if (pattern_ends && GoesOnAsNumber(text.substr(static_cast<size_t>(end - text.data()))))
+    return std::nullopt;
+  const auto value = FiniteNumber({captured.data(), captured.size()});
+  if (!value || !std::isfinite(*value * metric.spec.scale)) return std::nullopt;
+  return *value * metric.spec.scale;
+}
+
 void RegexReader::Compiled::ReadMetric(const Metric& metric, std::string_view text, ReadResult* result) {
   const std::string what = "metric '" + metric.spec.name + "': ";
   const re2::StringPiece input(text.data(), text.size());
@@ -188,18 +209,20 @@ void RegexReader::Compiled::ReadMetric(const Metric& metric, std::string_view te
        at <= text.size() && metric.regex->Match(input, at, text.size(), RE2::UNANCHORED, groups.data(),
                                                 static_cast<int>(groups.size()));) {
     if (++matches > kMaxMatches) {
-      result->problems.push_back(what + "more than " + std::to_string(kMaxMatches) + " matches of '" +
-                                 metric.spec.pattern + "'");
+      AddProblem(
+          what + "more than " + std::to_string(kMaxMatches) + " matches of '" + metric.spec.pattern + "'", 0,
+          result);
       return;
     }
     // An empty match must not be found again for ever.
     at = static_cast<size_t>(groups[0].data() - text.data()) + std::max<size_t>(groups[0].size(), 1);
     const re2::StringPiece& captured = groups[static_cast<size_t>(metric.value_group)];
-    std::optional<double> value = ParseNumber({captured.data(), captured.size()});
-    if (value) value = *value * metric.spec.scale;
-    if (!value || !std::isfinite(*value)) {
-      result->problems.push_back(what + "captured '" + Shorten({captured.data(), captured.size()}) +
-                                 "', which is not a plain finite number");
+    const std::optional<double> value = ValueOf(metric, text, groups);
+    if (!value) {
+      const size_t offset = static_cast<size_t>(captured.data() - text.data());
+      AddProblem(what + "captured '" + Shorten({captured.data(), captured.size()}) +
+                     "', which is not a plain finite number: " + Shorten(LineAt(text, offset)),
+                 LineNumber(text, offset), result);
       return;
     }
     std::map<std::string, std::string> labels = metric.spec.labels;
@@ -209,8 +232,9 @@ void RegexReader::Compiled::ReadMetric(const Metric& metric, std::string_view te
     values[std::move(labels)].push_back(*value);
   }
   if (values.empty()) {
-    result->problems.push_back(what + "nothing matches '" + metric.spec.pattern + "'; " +
-                               NearestLine(text, metric.spec.pattern));
+    AddProblem(
+        what + "nothing matches '" + metric.spec.pattern + "'; " + NearestLine(text, metric.spec.pattern), 0,
+        result);
   }
   const bool all = metric.spec.reduce == Reduce::kAll;
   for (auto& [labels, list] : values) {
@@ -246,10 +270,13 @@ ReadResult RegexReader::Read(std::string_view text) const {
     re2::StringPiece found;
     const bool matches = sanity.regex->Match(input, 0, input.size(), RE2::UNANCHORED, &found, 1);
     if (matches == sanity.must_match) continue;
-    result.problems.push_back(
-        sanity.must_match
-            ? "sanity: nothing matches '" + sanity.pattern + "'; " + NearestLine(repaired, sanity.pattern)
-            : "sanity_not: '" + sanity.pattern + "' matches: " + Shorten({found.data(), found.size()}));
+    if (sanity.must_match) {
+      AddProblem("sanity: nothing matches '" + sanity.pattern + "'; " + NearestLine(repaired, sanity.pattern),
+                 0, &result);
+    } else {
+      AddProblem("sanity_not: '" + sanity.pattern + "' matches: " + Shorten({found.data(), found.size()}),
+                 LineNumber(repaired, static_cast<size_t>(found.data() - repaired.data())), &result);
+    }
   }
   for (const Compiled::Metric& metric : compiled_->metrics) Compiled::ReadMetric(metric, repaired, &result);
   return result;

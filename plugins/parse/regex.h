@@ -55,6 +55,8 @@ struct ReadResult {
   // Each a sentence that names the pattern and shows text: a sanity pattern's verdict, a metric without a
   // match, a captured text that is not a number. The readings may be used only if there is none.
   std::vector<std::string> problems;
+  std::vector<size_t>
+      problem_lines;  // of each the number of its line, from 1; 0 where it is about no single line
 };
 
 class RegexReader {

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -97,6 +98,12 @@ bool ReadMetric(const json& metric, MetricPattern* spec, std::string* error) {
 }
 
 }  // namespace
+
+std::optional<Reduce> ReduceNamed(std::string_view name) {
+  const auto known = Reductions().find(std::string(name));
+  if (known == Reductions().end()) return std::nullopt;
+  return known->second;
+}
 
 std::optional<std::vector<std::string>> StringList(const json& object, const std::string& key,
                                                    std::string* error) {

@@ -23,6 +23,9 @@ namespace fleetmark::parse {
 // Empty, with the key, what it holds and what would be right in `*error`, when it is wrong.
 std::optional<RegexSpec> RegexSpecFromJson(const nlohmann::json& object, std::string* error);
 
+inline constexpr std::string_view kReduceNames = "first, last, all, min, max, mean or median";
+std::optional<Reduce> ReduceNamed(std::string_view name);
+
 // A list of strings under `key`, which may be absent. Numbers are taken as their text. Empty on error.
 std::optional<std::vector<std::string>> StringList(const nlohmann::json& object, const std::string& key,
                                                    std::string* error);

@@ -18,7 +18,7 @@ import statistics
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Callable, Iterator, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Optional, Sequence
 
 if TYPE_CHECKING:
     from fleetmark_plugin import Plugin
@@ -203,6 +203,13 @@ class PatternReader:
                 raise OutputError("sanity_not: '%s' matches: %s" % (_shorten(pattern.pattern), _shorten(found[0])))
 
 
+def _show_problems(problems: Sequence[Mapping[str, Any]]) -> str:
+    """The errors among a reader's problems with their lines; all of them if none is an error."""
+    errors = [each for each in problems if each.get("severity") == "error"] or problems
+    return "; ".join("line %s: %s" % (each["line"], each["text"]) if each.get("line") else str(each.get("text"))
+                     for each in errors)
+
+
 def read_by_program(program: str, reader: str, path: Path, timeout: float = 60) -> list[Value]:
     """What `fleetmark parse --reader READER` finds in a file. OutputError when it finds nothing it trusts."""
     command = [program, "parse", "--reader", reader, str(path), "-o", "json"]
@@ -213,7 +220,7 @@ def read_by_program(program: str, reader: str, path: Path, timeout: float = 60) 
     said = decode(done.stderr)[0].strip()
     try:
         answer = json.loads(done.stdout)
-        outcome, problems = answer["outcome"], answer.get("problems", [])
+        outcome, problems = answer["outcome"], _show_problems(answer.get("problems", []))
         values = [Value(str(each["name"]), float(each["value"]), str(each["unit"]), str(each.get("better", "none")),
                         {str(key): str(text) for key, text in each.get("labels", {}).items()})
                   for each in answer["metrics"]]
@@ -221,9 +228,9 @@ def read_by_program(program: str, reader: str, path: Path, timeout: float = 60) 
         raise OutputError("%s parse --reader %s ended with status %d and no answer (%r): %s" % (
             program, reader, done.returncode, error, _shorten(said))) from None
     if str(outcome).lower() not in ("ok", "outcome_ok"):
-        raise OutputError("reader %s: %s: %s" % (reader, outcome, "; ".join(map(str, problems)) or said))
+        raise OutputError("reader %s: %s: %s" % (reader, outcome, problems or said))
     if not values:
-        raise OutputError("reader %s finds no metric: %s" % (reader, "; ".join(map(str, problems)) or said))
+        raise OutputError("reader %s finds no metric: %s" % (reader, problems or said))
     return values
 
 

@@ -1,7 +1,9 @@
 """Metrics out of a job's output."""
 
+import json
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -61,6 +63,46 @@ class ReadTest(unittest.TestCase):
                 file.truncate(fleetmark_output.MAX_OUTPUT_BYTES + 1)
             with self.assertRaisesRegex(OutputError, "larger"):
                 fleetmark_output.read_output(path)
+
+    def test_readers_of_the_command_line(self):
+        """The program itself, as the job plugins call it."""
+        program = os.path.join(os.environ["FM_BIN_DIR"], "fleetmark")
+        data = pathlib.Path(os.environ["FM_SOURCE_DIR"]) / "tests/data/readers"
+        values = fleetmark_output.read_by_program(program, "popdist", data / "popdist/mpi_prefix.txt")
+        self.assertEqual(values, [Value("throughput", rate, "samples/s", "higher", {"rank": rank})
+                                  for rate, rank in ((7599.7, "0"), (7601.2, "1"), (7610.5, "0"))])
+        for reader, case, what in (
+                ("hpl", "hpl/failed_residual.txt", "reader hpl: invalid: line 31: the solution is wrong"),
+                ("nccl_tests", "nccl_tests/cuda_failure.txt", "failed: line 2: the tool failed.*NCCL failure"),
+                ("nvbandwidth", "nvbandwidth/all_waived.txt", "skipped: every test was waived"),
+                ("no_such", "hpl/two_rows.txt", "status 2.*there is no reader 'no_such'"),
+                ("hpl", "hpl/no_such_file.txt", "can't be read")):
+            with self.assertRaisesRegex(OutputError, what):
+                fleetmark_output.read_by_program(program, reader, data / case)
+
+    def test_every_reader_is_listed(self):
+        program = os.path.join(os.environ["FM_BIN_DIR"], "fleetmark")
+        listed = json.loads(subprocess.run([program, "parse", "--list", "-o", "json"], check=True, timeout=60,
+                                           capture_output=True).stdout)
+        folders = {path.name for path in (pathlib.Path(os.environ["FM_SOURCE_DIR"]) / "tests/data/readers").iterdir()}
+        self.assertEqual({each["name"] for each in listed}, folders)
+        docs = (pathlib.Path(os.environ["FM_SOURCE_DIR"]) / "docs/readers.md").read_text()
+        for name in folders:
+            self.assertIn("| `%s` |" % name, docs)
+
+    def test_the_command_line_reads_standard_input(self):
+        program = os.path.join(os.environ["FM_BIN_DIR"], "fleetmark")
+        done = subprocess.run([program, "parse", "--reader", "keyvalue", "-", "--options", '{"only": ["rate"]}'],
+                              input="rate=2.5 samples/s\nother=1\n", capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"\nrate +2\.5 +samples/s +higher")
+        self.assertNotIn("other", done.stdout)
+        broken = subprocess.run([program, "parse", "--reader", "csv", "-"], input="a,b\n1\n", capture_output=True,
+                                text=True, timeout=60)
+        self.assertEqual(broken.returncode, 1)
+        self.assertIn("-:2: a row of 1 cells under a header of 2: 1\n", broken.stderr)
+        wrong = subprocess.run([program, "parse", "--reader", "csv"], capture_output=True, text=True, timeout=60)
+        self.assertEqual(wrong.returncode, 2)
 
 
 if __name__ == "__main__":
