@@ -164,6 +164,13 @@ void AddOperations(CLI::App& app, Invocation& invocation) {
   command->add_option("--reason", cancel->reason, "Recorded with the run");
 }
 
+void AddBackup(CLI::App& app, Invocation& invocation) {
+  CLI::App* command = nullptr;
+  AddCommand<BackupOptions>(app, "backup",
+                            "Copy the collector's store to the folder that its configuration names",
+                            invocation, MakeBackup, command);
+}
+
 void AddImport(CLI::App& app, Invocation& invocation) {
   CLI::App* import = app.add_subcommand("import", "Other tools' records into the collector");
   import->require_subcommand(1);
@@ -258,6 +265,7 @@ void DescribeCommandLine(CLI::App& app, Invocation& invocation) {
   AddEvents(app, invocation);
   AddOperations(app, invocation);
   AddImport(app, invocation);
+  AddBackup(app, invocation);
   AddDetect(app, invocation);
   AddPlugin(app, invocation);
   CLI::App* version = app.add_subcommand("version", "This program's version");

@@ -55,6 +55,18 @@ class Commands : public testing::Test {
   FakeFleet fleet_{RealClock().Now(), /*empty=*/false};
 };
 
+TEST_F(Commands, BackupSaysWhereItLiesAndWhatItIsWorth) {
+  const Result result = Run("backup");
+  EXPECT_THAT(result.out, HasSubstr("backup made: /backups/20261203T021500.250Z (12 files, "));
+  EXPECT_THAT(result.out, HasSubstr("does not outlive that disk"));
+  EXPECT_THAT(result.out, HasSubstr("removed 1 older"));
+  EXPECT_EQ(RunJson<v1::BackupResponse>("backup").files(), 12u);
+  FakeFleet without{RealClock().Now(), /*empty=*/true};
+  const Result refused = RunProgram("backup", without.address());
+  EXPECT_EQ(refused.exit_status, 5);
+  EXPECT_THAT(refused.err, HasSubstr("store.backup_dir is not set"));
+}
+
 TEST_F(Commands, Status) {
   const Result result = Run("status");
   EXPECT_EQ(result.out, absl::StrCat("Collector  version 9.8.7 at ", fleet_.address(),
