@@ -15,7 +15,7 @@ constexpr std::array<double, 5> kCorrelations = {0, 0.2, 0.4, 0.55, 0.7};
 // makes it dearer than that in the criterion (N. R. Zhang, D. O. Siegmund, "A modified Bayes information
 // criterion", 2007). The first search proposes generously, the criterion decides.
 constexpr double kSearchCut = 1.5, kSearchSlope = 1.0;
-constexpr double kCriterionCut = 2.8, kCriterionSlope = 1.5;
+constexpr double kCriterionCut = 3.0, kCriterionSlope = 1.5;
 constexpr double kManyValues = 60;  // whose mean is normal enough
 
 }  // namespace

@@ -56,6 +56,23 @@ SegmentFit SegmentCosts::Best(size_t first, size_t end, double slope_penalty) co
   return linear.squares + slope_penalty < constant.squares ? linear : constant;
 }
 
+double SegmentCosts::Joined(size_t first, size_t knot, size_t end) const {
+  const auto m = static_cast<double>(knot - first), p = static_cast<double>(end - knot);
+  const auto at = static_cast<double>(knot);
+  // Least squares for the value at the knot and both slopes, with indices from the knot on.
+  const double left = -m * (m + 1) / 2, left_squares = m * (m + 1) * (2 * m + 1) / 6;
+  const double right = p * (p - 1) / 2, right_squares = (p - 1) * p * (2 * p - 1) / 6;
+  const double sum = sum_[end] - sum_[first];
+  const double left_sum = weighted_[knot] - weighted_[first] - at * (sum_[knot] - sum_[first]);
+  const double right_sum = weighted_[end] - weighted_[knot] - at * (sum_[end] - sum_[knot]);
+  const double level = (sum - left * left_sum / left_squares - right * right_sum / right_squares) /
+                       (m + p - left * left / left_squares - right * right / right_squares);
+  const double left_slope = (left_sum - left * level) / left_squares;
+  const double right_slope = (right_sum - right * level) / right_squares;
+  return std::max(
+      0.0, squares_[end] - squares_[first] - level * sum - left_slope * left_sum - right_slope * right_sum);
+}
+
 std::vector<size_t> Segment(const SegmentCosts& costs, const SegmentationOptions& options) {
   const size_t n = costs.size();
   if (n < options.shortest) return {};

@@ -35,6 +35,8 @@ class SegmentCosts {
   // The better of both, where the slope must gain more than `slope_penalty` of squares; constant if it has
   // fewer than kShortestSlope samples.
   SegmentFit Best(size_t first, size_t end, double slope_penalty) const;
+  // Squares that two lines leave which meet at `knot`, at least two samples from both ends.
+  double Joined(size_t first, size_t knot, size_t end) const;
 
  private:
   double origin_ = 0;

@@ -21,6 +21,11 @@ constexpr double kJumpScore = 2.5;       // a smaller jump between two lines is 
 constexpr size_t kWindow = 2000;         // samples that are looked at together
 constexpr size_t kNear = 5;              // a spread that changes so near a level is the level's doing
 
+struct Knot {
+  size_t index = 0;  // 0: there is none
+  double squares = 0;
+};
+
 class Analysis {
  public:
   Analysis(absl::Span<const double> values, const AnalysisOptions& options)
@@ -59,12 +64,25 @@ class Analysis {
     return std::sqrt(variance) * (model_.Fit(k).slope != 0 ? 2 : 1);
   }
 
+  // Where two lines that meet explain both segments best.
+  Knot BestKnot(size_t k) const {
+    const size_t first = model_.First(k), end = model_.End(k + 1);
+    Knot best;
+    for (size_t at = first + kShortestSlope / 2; at + kShortestSlope / 2 <= end; ++at) {
+      const double squares = model_.costs().Joined(first, at, end);
+      if (best.index == 0 || squares < best.squares) best = {at, squares};
+    }
+    return best;
+  }
+
   // Two lines that meet, of which the second one climbs or falls, are the beginning of a drift, not a step.
   bool IsBend(size_t k) const {
-    if (model_.Fit(k + 1).slope == 0 || model_.End(k + 1) - model_.End(k) < kShortestSlope) return false;
+    if (model_.Fit(k + 1).slope == 0 || !IsDrift(k + 1)) return false;
     const double jump = model_.ValueAt(k + 1, model_.End(k)) - model_.ValueAt(k, model_.End(k));
-    return std::fabs(jump) < kJumpScore * std::hypot(LevelError(k), LevelError(k + 1)) &&
-           Probability(model_.SlopeScore(k + 1)) <= limit_;
+    if (std::fabs(jump) < kJumpScore * std::hypot(LevelError(k), LevelError(k + 1))) return true;
+    const Knot knot = BestKnot(k);
+    return knot.index != 0 && knot.squares <= model_.Fit(k).squares + model_.Fit(k + 1).squares +
+                                                  kJumpScore * kJumpScore * model_.LongRunVariance();
   }
 
   // A later level is where this change began.
@@ -96,10 +114,20 @@ class Analysis {
     found_.push_back(change);
   }
 
+  bool IsDrift(size_t k) const {
+    return model_.End(k) - model_.First(k) >= kShortestSlope && Probability(model_.SlopeScore(k)) <= limit_;
+  }
+
+  // A drift that goes on faster or slower is the same drift.
+  bool GoesOn(size_t k) const {
+    return k > 0 && IsDrift(k - 1) && IsBend(k - 1) && model_.Fit(k - 1).slope * model_.Fit(k).slope > 0;
+  }
+
   void AddDrift(size_t k) {
-    const size_t length = model_.End(k) - model_.First(k);
+    if (!IsDrift(k) || GoesOn(k)) return;
+    size_t last = k;
+    while (last + 1 < model_.segments() && IsDrift(last + 1) && GoesOn(last + 1)) ++last;
     const double score = model_.SlopeScore(k);
-    if (length < kShortestSlope || Probability(score) > limit_) return;
     SeriesFinding drift;
     drift.kind = Kind::kDrift;
     drift.index = model_.First(k);
@@ -109,14 +137,17 @@ class Analysis {
       drift.onset_low = onset.low;
       drift.onset_high = onset.high;
     }
+    if (k > 0 && IsBend(k - 1)) drift.index = BestKnot(k - 1).index;
+    drift.onset_low = std::min(drift.onset_low, drift.index);
+    drift.onset_high = std::max(drift.onset_high, drift.index);
     drift.before = model_.ValueAt(k, model_.First(k));
-    drift.after = model_.ValueAt(k, model_.End(k) - 1);
+    drift.after = model_.ValueAt(last, model_.End(last) - 1);
     const double error = std::fabs(drift.after - drift.before) * 1.96 / score;
     drift.change_low = drift.after - drift.before - error;
     drift.change_high = drift.after - drift.before + error;
     drift.score = score;
     drift.p_value = Probability(score);
-    drift.lasting = k + 1 == model_.segments();
+    drift.lasting = last + 1 == model_.segments();
     found_.push_back(drift);
   }
 

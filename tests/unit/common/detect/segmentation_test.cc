@@ -45,6 +45,18 @@ TEST(SegmentCosts, AgreeWithSumsByHand) {
   EXPECT_NEAR(costs.Constant(1, 3).squares, 2, 1e-12);
 }
 
+TEST(SegmentCosts, LinesThatMeetAreFittedTogether) {
+  std::vector<double> values;  // up to index 5 one slope, then another one, without a jump
+  for (int i = 0; i < 12; ++i) values.push_back(i < 5 ? 2.0 * i : 10 - 0.5 * (i - 5));
+  const SegmentCosts exact(values);
+  EXPECT_NEAR(exact.Joined(0, 5, 12), 0, 1e-9);
+  EXPECT_GT(exact.Joined(0, 7, 12), 1);
+  for (size_t i = 5; i < 12; ++i) values[i] += 4;
+  const SegmentCosts jump(values);
+  EXPECT_GT(jump.Joined(0, 5, 12), jump.Linear(0, 5).squares + jump.Linear(5, 12).squares + 1);
+  EXPECT_LE(jump.Joined(0, 5, 12), jump.Linear(0, 12).squares);
+}
+
 TEST(Segment, PruningLosesNothing) {
   std::mt19937_64 rng(7);
   std::normal_distribution<double> normal;

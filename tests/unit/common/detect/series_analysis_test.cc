@@ -75,6 +75,19 @@ TEST(AnalyseSeries, ADriftIsADriftAndNoStaircase) {
   EXPECT_NEAR(found[0].after - found[0].before, 15, 1);
 }
 
+TEST(AnalyseSeries, ADriftThatBecomesFasterIsOneDrift) {
+  std::vector<double> values = Noise(300, 8);
+  for (size_t i = 0; i < 300; ++i) {
+    values[i] += 0.05 * static_cast<double>(i) + (i > 150 ? 0.3 * static_cast<double>(i - 150) : 0);
+  }
+  const std::vector<SeriesFinding> found = AnalyseSeries(values, {});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, Kind::kDrift);
+  EXPECT_EQ(found[0].index, 0u);
+  EXPECT_NEAR(found[0].after - found[0].before, 60, 4);  // to its end, not to the bend
+  EXPECT_TRUE(found[0].lasting);
+}
+
 TEST(AnalyseSeries, MoreSpreadAroundTheSameLevelIsItsOwnKind) {
   std::vector<double> values = Noise(240, 6);
   for (size_t i = 120; i < 240; ++i) values[i] = 100 + 4 * (values[i] - 100);
