@@ -26,8 +26,8 @@ absl::Status JoinFleet(const std::string& address, const std::string& token, con
                        const TlsFiles& files, Clock& clock);
 
 // Looks after the agent's certificate: takes changed files, and renews what the collector made before it
-// ends. Ownership: owns its thread. What fails is tried again, after a tenth of the time that is left at
-// most.
+// ends. It looks once a minute, or forty times in a shorter life, and what failed is tried again then.
+// Ownership: owns its thread.
 class CertificateRenewal {
  public:
   struct Options {
