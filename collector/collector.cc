@@ -51,6 +51,8 @@ constexpr auto kGrpcDrain = std::chrono::seconds(5);
 
 // A client that pings more often than this is sent away; agents ping after 45 s of silence.
 constexpr int kMinPingMs = 20'000;
+// Pages that follow changes hold 24 of them at most, and each run that is followed one.
+constexpr size_t kHttpThreads = 64;
 constexpr absl::Duration kMaintenanceInterval = absl::Minutes(10);
 constexpr int kKeepaliveMs = 120'000;  // the collector's own pings, to notice agents that vanished
 
@@ -245,7 +247,7 @@ void Collector::Parts::MakeIngest(const CollectorConfig& config) {
 
 std::vector<std::string> Collector::Parts::Problems() const {
   std::vector<std::string> problems = detection->Problems();
-  if (const absl::Status health = store->Health(); !health.ok()) problems.push_back(Message(health));
+  if (const absl::Status storage = store->Health(); !storage.ok()) problems.push_back(Message(storage));
   return problems;
 }
 
@@ -285,7 +287,7 @@ void Collector::Parts::MakePrometheus(const CollectorConfig& config) {
 
 absl::Status Collector::Parts::ServeHttp(const CollectorConfig& config) {
   if (config.http.host.empty()) return absl::OkStatus();
-  http = std::make_unique<HttpServer>();
+  http = std::make_unique<HttpServer>(kHttpThreads);
   routes = std::make_unique<HttpRoutes>(
       HttpRoutes::Options{.api = query.get(), .metrics = &metrics, .clock = &RealClock()});
   routes->Register(*http);

@@ -13,6 +13,7 @@ readonly build_packages=(
   libopenblas-dev libprotobuf-dev libre2-dev librocksdb-dev libsnappy-dev libspdlog-dev libsqlite3-dev
   libssl-dev
   libyaml-cpp-dev nlohmann-json3-dev prometheus-cpp-dev protobuf-compiler protobuf-compiler-grpc
+  zlib1g-dev
 )
 # fio and iperf3 measure for the plugins of the same purpose.
 readonly run_packages=(curl fio iperf3 openssl python3)

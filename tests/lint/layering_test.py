@@ -21,7 +21,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.M)
 FOREIGN = {
     r"grpc(pp)?/|fleetmark/v1/\w+\.grpc\.pb\.h|agent/gate/podresources/.*\.pb\.h": (
         "common/net", "agent/gate/kubelet_client.cc", "agent/upload", "collector/ingest", "collector/query", "collector/collector.cc",
-        "cli/client.cc", "bench/store"),
+        "cli/client.cc", "bench/store", "bench/web"),
     r"rocksdb/": ("collector/store",),
     r"httplib\.h": ("common/http",),
     r"yaml-cpp/": ("common/config",),
