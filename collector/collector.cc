@@ -163,7 +163,7 @@ struct Collector::Parts {
   std::unique_ptr<PrometheusRoutes> prometheus;
   std::unique_ptr<HttpRoutes> routes;
   std::unique_ptr<HttpServer> http;
-  std::unique_ptr<HealthService> health;
+  std::unique_ptr<HealthService> health_service;
   std::unique_ptr<grpc::Server> grpc;
   bool stopped = false;
 };
@@ -247,7 +247,7 @@ void Collector::Parts::MakeIngest(const CollectorConfig& config) {
 
 std::vector<std::string> Collector::Parts::Problems() const {
   std::vector<std::string> problems = detection->Problems();
-  if (const absl::Status storage = store->Health(); !storage.ok()) problems.push_back(Message(storage));
+  if (const absl::Status state = store->Health(); !state.ok()) problems.push_back(Message(state));
   return problems;
 }
 
@@ -311,8 +311,9 @@ absl::Status Collector::Parts::ServeGrpc(const CollectorConfig& config) {
   builder.SetMaxReceiveMessageSize(static_cast<int>(limits::kMessageBytes));
   builder.RegisterService(ingest->service());
   builder.RegisterService(query_service->service());
-  health = std::make_unique<HealthService>(HealthService::Options{.states = HealthStates(*store)}, RealClock());
-  builder.RegisterService(health->service());
+  health_service =
+      std::make_unique<HealthService>(HealthService::Options{.states = HealthStates(*store)}, RealClock());
+  builder.RegisterService(health_service->service());
   grpc = builder.BuildAndStart();
   if (grpc != nullptr && port != 0) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat("gRPC: can't listen on ", config.grpc.ToString(),
@@ -348,7 +349,7 @@ void Collector::Reload(const CollectorConfig& config) { parts_->plans->Replace(c
 void Collector::Stop() {
   Parts& p = *parts_;
   if (std::exchange(p.stopped, true)) return;
-  if (p.health != nullptr) p.health->Stop();
+  if (p.health_service != nullptr) p.health_service->Stop();
   if (p.ingest != nullptr) p.ingest->Stop();
   if (p.grpc != nullptr) {
     p.grpc->Shutdown(absl::ToChronoTime(RealClock().Now()) + kGrpcDrain);

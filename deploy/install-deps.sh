@@ -19,8 +19,9 @@ readonly build_packages=(
 readonly run_packages=(curl fio iperf3 openssl python3)
 readonly dev_packages=(
   clang clang-format-14 clang-tidy-14 collectd-core ethtool faketime git iproute2 libbenchmark-dev
-  libclang-rt-14-dev llvm-14 make munge nftables prometheus prometheus-node-exporter shellcheck slurm-client
-  slurm-wlm-basic-plugins slurmctld slurmd victoria-metrics
+  dpkg-dev libclang-rt-14-dev llvm-14 make munge nftables prometheus prometheus-alertmanager
+  prometheus-node-exporter python3-yaml shellcheck slurm-client slurm-wlm-basic-plugins slurmctld slurmd
+  systemd victoria-metrics
 )
 
 usage() {

@@ -5,10 +5,10 @@
 #include <thread>
 #include <utility>
 
-#include "grpc/health/v1/health.grpc.pb.h"
 #include "grpcpp/server_context.h"
 
 #include "common/base/mutex.h"
+#include "grpc/health/v1/health.grpc.pb.h"
 
 namespace fleetmark {
 namespace {
@@ -43,10 +43,10 @@ struct HealthService::Impl final : proto::Health::CallbackService {
 
     Impl& owner_;
     const std::string service_;
-    Response message_;                          // the one that is being written, or was last
-    std::optional<ServingStatus> told_;         // what the client knows
-    std::optional<ServingStatus> next_;         // what it is to be told
-    std::optional<grpc::Status> end_;           // after that
+    Response message_;                   // the one that is being written, or was last
+    std::optional<ServingStatus> told_;  // what the client knows
+    std::optional<ServingStatus> next_;  // what it is to be told
+    std::optional<grpc::Status> end_;    // after that
     bool writing_ = false;
     bool finished_ = false;
   };

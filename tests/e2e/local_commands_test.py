@@ -1,16 +1,30 @@
 """The commands that people and health checks run on the node itself: health, plan, run."""
 
 import os
+import pathlib
 import signal
 import stat
 import subprocess
 import unittest
 
-from harness import BIN, EndToEndTest, wait_for
+from harness import BIN, EndToEndTest, free_port, wait_for
 
 TICK = {"name": "tick", "plugin": "tick", "schedule": "every 1h"}
 LATER = {"name": "later", "plugin": "tick", "schedule": "0 3 * * *", "enabled": False}
 BROKEN = {"name": "broken", "plugin": "tick", "params": {"sleep_ms": 5000}, "timeout": "1s", "schedule": "every 24h"}
+
+
+SERVING, NOT_SERVING = 1, 2
+
+
+def grpc_health(port):
+    """The status that grpc.health.v1's Check answers, asked by hand: one frame there, one back."""
+    answer = subprocess.run(
+        ["curl", "-sS", "--http2-prior-knowledge", "--max-time", "10", "-H", "content-type: application/grpc",
+         "-H", "te: trailers", "--data-binary", "@-", f"http://127.0.0.1:{port}/grpc.health.v1.Health/Check"],
+        input=bytes(5), capture_output=True, check=True).stdout
+    assert answer[:6] == b"\0\0\0\0\2\x08", answer  # not compressed, 2 bytes, field 1
+    return answer[6]
 
 
 class LocalCommandsTest(EndToEndTest):
@@ -20,12 +34,15 @@ class LocalCommandsTest(EndToEndTest):
 
     def test_with_an_agent_that_runs(self):
         collector = self.collector()
-        agent = self.agent("node-0", [f"127.0.0.1:{collector.grpc_port}"], [TICK, LATER, BROKEN]).start()
+        port = free_port()
+        agent = self.agent("node-0", [f"127.0.0.1:{collector.grpc_port}"], [TICK, LATER, BROKEN],
+                           extra=f"health: {{grpc_listen: '127.0.0.1:{port}'}}\n").start()
         socket = agent.folder / "data/agent.sock"
         wait_for("the socket", socket.exists)
         self.assertEqual(stat.S_IMODE(os.stat(socket).st_mode), 0o600)
         wait_for("the connection", lambda: "connected to" in self.command(agent, "health").stdout)
 
+        self.assertEqual(grpc_health(port), SERVING)
         done = self.command(agent, "run", "tick")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"^tick: ok in [0-9.e-]+ s\n")
@@ -53,6 +70,8 @@ class LocalCommandsTest(EndToEndTest):
             self.assertIn("broken: timeout in 1", failed.stdout)
         sick = self.command(agent, "health")
         self.assertEqual(sick.returncode, 1)
+        self.assertEqual(grpc_health(port), NOT_SERVING)
+        self.assertEqual(grpc_health(collector.grpc_port), SERVING)
         self.assertEqual(sick.stdout, "unhealthy: broken failed 3 times in a row: reached its time limit of 1s\n")
 
         unknown = self.command(agent, "run", "tok")
@@ -75,12 +94,20 @@ class LocalCommandsTest(EndToEndTest):
         agent = self.agent("node-0", ["127.0.0.1:1"], [TICK]).start()
         wait_for("it is healthy", lambda: self.command(agent, "health").returncode == 0)
         agent.process.popen.send_signal(signal.SIGSTOP)
+        wait_for("every thread stands still", lambda: self.stands_still(agent.process.popen.pid))
         try:
             health = self.command(agent, "health")
         finally:
             agent.process.popen.send_signal(signal.SIGCONT)
         self.assertEqual(health.returncode, 6)
         self.assertIn("no answer within 2s", health.stdout)
+
+    @staticmethod
+    def stands_still(pid):
+        states = set()
+        for stat in pathlib.Path(f"/proc/{pid}/task").glob("*/stat"):
+            states.add(stat.read_text().rpartition(")")[2].split()[0])
+        return states == {"T"}
 
     def test_wrong_commands(self):
         agent = self.agent("node-0", ["127.0.0.1:1"], [TICK])

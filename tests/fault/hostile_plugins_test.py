@@ -194,7 +194,7 @@ class HostilePluginsTest(EndToEndTest):
         self.node.process.kill()
         wait_for("its processes are gone", lambda: not processes_of(self.plugins), SHORTLY)
         self.node.start()
-        wait_for("its folder is gone", lambda: not list((self.node.folder / "data/runs").iterdir()), SHORTLY)
+        wait_for("its folder is gone", lambda: not (self.node.folder / "data/runs" / run_id).exists(), SHORTLY)
         wait_for("its cgroup is gone", lambda: not run_cgroups(run_id), SHORTLY)
 
     def run_command(self, name):

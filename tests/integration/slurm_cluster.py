@@ -35,9 +35,13 @@ def free_ports(count):
 
 
 class Cluster:
-    def __init__(self, folder, nodes):
+    """`settings` replace those of slurm.conf.in or are added; `partitions` are lines besides that of "main"."""
+
+    def __init__(self, folder, nodes, settings=None, partitions=()):
         self.folder = pathlib.Path(folder)
         self.nodes = nodes
+        self.settings = settings or {}
+        self.partitions = partitions
         self.processes = {}
         self.conf = self.folder / "slurm.conf"
         self.env = {**os.environ, "SLURM_CONF": str(self.conf),
@@ -52,11 +56,15 @@ class Cluster:
         text = (HERE / "slurm/slurm.conf.in").read_text()
         for key, value in (("DIR", self.folder), ("HOST", host), ("PORT", ports[0])):
             text = text.replace(f"@{key}@", str(value))
+        lines = [line for line in text.splitlines() if line.partition("=")[0] not in self.settings]
+        text = "".join(f"{line}\n" for line in lines + [f"{k}={v}" for k, v in self.settings.items()])
+        text = text.replace("@DIR@", str(self.folder))
         for node, port in zip(self.nodes, ports[1:]):
             (self.folder / f"spool.{node}").mkdir(exist_ok=True)
             text += (f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=2 CoresPerSocket=2 "
                      "RealMemory=2000 State=UNKNOWN\n")
         text += f"PartitionName=main Nodes={','.join(self.nodes)} Default=YES MaxTime=INFINITE State=UP\n"
+        text += "".join(f"PartitionName={line}\n" for line in self.partitions)
         self.conf.write_text(text)
         for hook in ("prolog", "epilog"):
             script = self.folder / f"{hook}.sh"
@@ -115,9 +123,9 @@ class Cluster:
                         mark in (entry / "environ").read_bytes().split(b"\0")):
                     os.kill(int(entry.name), signal.SIGKILL)
 
-    def run(self, *argv, check=True):
+    def run(self, *argv, check=True, timeout=30):
         return subprocess.run([str(a) for a in argv], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=30, env=self.env, check=check, cwd=self.folder).stdout.strip()
+                              timeout=timeout, env=self.env, check=check, cwd=self.folder).stdout.strip()
 
     def state(self, node):
         for field in self.run("scontrol", "show", "node", "-o", node, check=False).split():

@@ -23,7 +23,8 @@ class ScriptsTest(unittest.TestCase):
                 self.assertEqual(result.returncode, 0, result.stdout)
 
     def test_bad_arguments_are_refused(self):
-        for script in ("deploy/install-deps.sh", "deploy/quickstart.sh", "tests/run.sh"):
+        for script in ("deploy/install-deps.sh", "deploy/quickstart.sh", "deploy/package.sh",
+                       "tests/run.sh"):
             result = subprocess.run([str(repo.ROOT / script), "--no-such"], capture_output=True, text=True)
             self.assertEqual(result.returncode, 2, script)
             self.assertIn("--no-such", result.stderr, script)

@@ -53,7 +53,7 @@ class Plugin:
             with open(os.path.join(self.folder, "manifest.yaml"), encoding="utf-8") as file:
                 self.manifest = yaml.safe_load(file)
 
-    def start(self, work_dir, params=None, env=None):
+    def start(self, work_dir, params=None, env=None, benchmark="test"):
         declared = self.manifest["params"]
         values = {name: spec["default"] for name, spec in declared.items() if "default" in spec}
         values.update(params or {})
@@ -74,7 +74,7 @@ class Plugin:
             program = os.path.join(self.folder, program)
         child = subprocess.Popen([program, *arguments], cwd=work_dir, env=environment, stdin=subprocess.PIPE,
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        request = {"api": 1, "run_id": "test", "benchmark": "test", "params": values, "devices": [],
+        request = {"api": 1, "run_id": os.path.basename(work_dir), "benchmark": benchmark, "params": values, "devices": [],
                    "cpus": sorted(os.sched_getaffinity(0)), "work_dir": work_dir,
                    "deadline_unix_ns": str(time.time_ns() + 60 * 10**9), "peers": []}
         with contextlib.suppress(BrokenPipeError):  # it may end without reading

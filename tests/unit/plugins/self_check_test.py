@@ -5,6 +5,9 @@ import unittest
 
 from harness import Plugin, plugins_dir
 
+# What these measure is elsewhere, and where it is not there they say so.
+NEED = {"slurm_job": "Slurm"}
+
 
 class SelfCheck(unittest.TestCase):
     def test_every_plugin(self):
@@ -16,6 +19,9 @@ class SelfCheck(unittest.TestCase):
                 self.assertEqual(plugin.manifest["name"], name)
                 result = plugin.run(plugin.manifest["self_check"]["params"])
                 self.assertLess(result.seconds, 30)  # 5 on an idle machine
+                if result.status in (75, 77) and name in NEED:
+                    self.assertIn(NEED[name], result.log)
+                    continue
                 if plugin.manifest.get("dynamic_metrics"):
                     self.assertTrue(result.done and result.of("metric"), result)
                 else:

@@ -67,6 +67,13 @@ TEST(AgentConfig, BoundsOfRuns) {
   }
 }
 
+TEST(AgentConfig, HealthIsServedOnlyWhereItIsAskedFor) {
+  EXPECT_EQ(ParseAgentConfig(kGood, "agent.yaml", "/")->health.host, "");
+  const std::string with = std::string(kGood) + "health: {grpc_listen: '0.0.0.0:9413'}\n";
+  EXPECT_EQ(ParseAgentConfig(with, "agent.yaml", "/")->health.ToString(), "0.0.0.0:9413");
+  EXPECT_NE(Fault(Replaced(with, "9413", "94130")).find("health.grpc_listen"), std::string::npos);
+}
+
 TEST(AgentConfig, NodeNameIsTheHostsByDefault) {
   const auto config = ParseAgentConfig(Replaced(kGood, "name: n1, ", ""), "agent.yaml", "/");
   char host[256];

@@ -4,12 +4,13 @@
 #include <memory>
 #include <string>
 
-#include "grpc/health/v1/health.grpc.pb.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 #include "gtest/gtest.h"
+
+#include "grpc/health/v1/health.grpc.pb.h"
 
 namespace fleetmark {
 namespace {

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "grpc/health/v1/health.grpc.pb.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/server.h"
@@ -14,6 +13,7 @@
 #include "grpcpp/support/channel_arguments.h"
 #include "gtest/gtest.h"
 
+#include "grpc/health/v1/health.grpc.pb.h"
 #include "tests/fakes/fake_clock.h"
 
 namespace fleetmark {
