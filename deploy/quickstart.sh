@@ -156,7 +156,7 @@ write_configuration() {
   set_line "$data/collector.yaml" '^data_dir:' "data_dir: \"$data/collector\""
   set_line "$data/collector.yaml" '^  listen: 127\.0\.0\.1:9410' "  listen: 127.0.0.1:$grpc_port"
   set_line "$data/collector.yaml" '^  listen: 127\.0\.0\.1:9412' "  listen: 127.0.0.1:$http_port"
-  set_line "$data/collector.yaml" '^web_dir:' "web_dir: \"$root/web\""
+  set_line "$data/collector.yaml" '^web_dir:' "web_dir: \"$root/build/release/web\""
 
   { say "$made"; cat "$root/configs/agent.yaml"; } >"$data/agent.yaml"
   set_line "$data/agent.yaml" '^  # name:' "  name: \"$node\""
@@ -214,7 +214,7 @@ build() {
     { tail -n 20 "$data/build.log" >&2; fail "cmake failed; all of its output is in $data/build.log"; }
   # What runs, without the tests: Ninja has a target for each folder.
   (cd "$root" && cmake --build --preset release -j "$(build_jobs)" \
-    --target common/all agent/all collector/all cli/all plugins_build/all) 2>&1 |
+    --target common/all agent/all collector/all cli/all plugins_build/all web_build/all) 2>&1 |
     tee -a "$data/build.log" | show_build_progress ||
     { tail -n 30 "$data/build.log" >&2; fail "the build failed; all of its output is in $data/build.log"; }
 }

@@ -2,9 +2,11 @@
 // three classes, with five metrics, and with things that go wrong among them. A pure function of its
 // arguments and the time, so that a test knows what it must see:
 //
-//   driver    on every fourth GPU node the driver was updated two thirds of the way, and `gemm` lost 9 %
-//   disk      in rack r002 disk latency grew by 60 % at three quarters
+//   driver    on a tenth of the nodes the GPU driver was updated at 0.8 of the way, and `gemm` lost 9 %
+//   disks     in rack r002 disk latency grew by 60 % at 0.75
 //   broken    node n00007's memory bandwidth fell to 0.3 of what it was at half the way
+//   hot       node n00016's GPUs throttle from 0.9 on: `gemm` loses 22 %
+//   dying     node n00013's disk reads ever slower from 0.7 on, to 0.55, and its runs begin to fail at 0.9
 //   faster    a new BLAS made `gemm` of the large CPU nodes 6 % faster at half the way
 //   failures  one run in 60 ends badly, with a log
 //   silent    every 50th node is not connected in the end
@@ -15,6 +17,7 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <csignal>
@@ -30,6 +33,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
 
 #include "bench/store/fleet_load.h"
 #include "common/base/clock.h"
@@ -39,7 +43,7 @@
 namespace fleetmark::bench {
 namespace {
 
-constexpr char kHostile[] = "<img src=x onerror=\"document.title='owned'\"> & <b>bold</b> {{7*7}} ‮'\"`";
+constexpr char kHostile[] = "<img src=x onerror=\"document.title='owned'\"> & <b>bold</b> {{7*7}} \u202e'\"`";
 constexpr int kNodesAtOnce = 200;
 constexpr int kNodesPerRack = 20;
 constexpr int64_t kRunsPerMessage = 64;
@@ -50,6 +54,7 @@ struct SeedOptions {
   int64_t runs = 40;  // of each benchmark
   int64_t step_seconds = 3600;
   int connections = 4;
+  int parts = 0;  // further metrics of `stream`, beside the five
   bool hostile = false;
   bool hold = false;
 };
@@ -60,9 +65,11 @@ struct SeedOptions {
 }
 
 std::string SeedNode(int node) { return absl::StrFormat("n%05d", node); }
-bool IsGpu(int node) { return node % 8 == 0; }
+bool IsGpu(int node) { return node % 4 == 0; }
 bool IsLarge(int node) { return node % 8 == 1 || node % 8 == 2; }
-bool HasNewDriver(int node) { return node % 32 == 0; }
+bool HasNewDriver(int node) { return node % 20 == 0 || node % 20 == 8; }
+constexpr double kDriverUpdated = 0.8;
+constexpr int kBrokenNode = 7, kHotNode = 16, kDyingNode = 13;
 int RackOf(int node) { return node / kNodesPerRack; }
 bool IsSilent(int node) { return node % 50 == 49; }
 bool IsBusy(int node) { return node % 12 == 5; }
@@ -87,11 +94,13 @@ constexpr std::array<const char*, 3> kBenchmarks = {"stream", "gemm", "disk"};
 
 // How much of its mean a metric reaches at `done` (0 to 1) of the time.
 double Effect(int node, size_t spec, double done) {
-  const bool gemm = spec == 2, latency = spec == 3;
-  if (gemm && HasNewDriver(node) && done >= 2.0 / 3) return 0.91;
+  const bool gemm = spec == 2, latency = spec == 3, read = spec == 4;
+  if (gemm && HasNewDriver(node) && done >= kDriverUpdated) return 0.91;
+  if (gemm && node == kHotNode && done >= 0.9) return 0.78;
+  if (read && node == kDyingNode && done >= 0.7) return 1 - 0.45 * (done - 0.7) / 0.3;
   if (gemm && IsLarge(node) && done >= 0.5) return 1.06;
   if (latency && RackOf(node) == 2 && done >= 0.75) return 1.6;
-  if (spec <= 1 && node == 7 && done >= 0.5) return 0.3;
+  if (spec <= 1 && node == kBrokenNode && done >= 0.5) return 0.3;
   return 1;
 }
 
@@ -249,7 +258,8 @@ class SeedStream {
     run->set_duration_seconds(12);
     const uint64_t luck = Mixed(static_cast<uint64_t>(node_ * 1000 + step * 3) + benchmark) % 60;
     const bool hostile = options_.hostile && node_ == 3 && step == options_.runs - 1 && benchmark == 0;
-    if (luck == 0 || hostile) return FillFailure(step, hostile, run);
+    const bool dies = node_ == kDyingNode && benchmark == 2 && step * 10 >= options_.runs * 9 && step % 2 == 0;
+    if (luck == 0 || hostile || dies) return FillFailure(step, hostile, run);
     run->set_outcome(v1::OUTCOME_OK);
     run->set_ending(v1::ENDING_DONE);
     run->set_log_tail(absl::StrCat(run->benchmark(), ": 12 s on ", SeedNode(node_), "\ndone\n"));
@@ -261,6 +271,13 @@ class SeedStream {
       metric.set_better(kSpecs[spec].better);
       metric.set_value(SeedValue(node_, spec, step, options_.runs));
       if (kSpecs[spec].label[0] != '\0') (*metric.mutable_labels())["kernel"] = kSpecs[spec].label;
+    }
+    for (int part = 0; benchmark == 0 && part < options_.parts; ++part) {
+      v1::Metric& metric = *run->add_metrics();
+      metric.set_name(absl::StrFormat("part_%02d", part));
+      metric.set_unit("GB/s");
+      metric.set_better(v1::BETTER_HIGHER);
+      metric.set_value(SeedValue(node_, 0, step * 64 + part, options_.runs * 64));
     }
   }
 
@@ -299,14 +316,14 @@ class SeedStream {
       e->set_author("agent");
       return e;
     };
-    if (HasNewDriver(node_) && step == (2 * options_.runs + 2) / 3) {
+    if (HasNewDriver(node_) && step == static_cast<int64_t>(std::ceil(kDriverUpdated * static_cast<double>(options_.runs)))) {
       v1::Event* e = event(v1::Event::KIND_FACT_CHANGED);
       e->set_subject("gpu.driver");
       e->set_old_value("560.35");
       e->set_new_value("570.86");
       e->set_message("gpu.driver changed from 560.35 to 570.86");
     }
-    if (node_ == 7 && step == options_.runs / 2)
+    if (node_ == kBrokenNode && step == options_.runs / 2)
       event(v1::Event::KIND_BOOTED)->set_message("the node has booted");
     if (options_.hostile && node_ == 3 && step == options_.runs - 1) {
       v1::Event* e = event(v1::Event::KIND_FACT_CHANGED);
@@ -434,11 +451,12 @@ int Main(const std::vector<std::string>& arguments) {
     o.port = IntFlag(argument, "port", o.port);
     o.nodes = IntFlag(argument, "nodes", o.nodes);
     o.runs = IntFlag(argument, "runs", static_cast<int>(o.runs));
+    o.parts = IntFlag(argument, "parts", o.parts);
     o.step_seconds = IntFlag(argument, "step_seconds", static_cast<int>(o.step_seconds));
     o.hostile = o.hostile || argument == "--hostile";
     o.hold = o.hold || argument == "--hold";
     if (argument == "--help") {
-      printf("seed_fleet [--port=N] [--nodes=N] [--runs=N] [--step_seconds=N] [--hostile] [--hold]\n");
+      printf("seed_fleet [--port=N] [--nodes=N] [--runs=N] [--step_seconds=N] [--parts=N] [--hostile] [--hold]\n");
       return 0;
     }
   }

@@ -26,12 +26,13 @@ constexpr size_t kMaxFindings = 20'000;
 constexpr size_t kMaxEvents = 20'000;
 constexpr size_t kMaxSamples = 2'000'000;
 constexpr size_t kMaxSeries = 200'000;
-constexpr int kMaxWorst = 50;
+constexpr int kMaxProblems = 100;
+constexpr int kMaxMembers = 8;
 constexpr size_t kMaxChanges = 50;
 constexpr int kMaxNamesOfChange = 5;
 constexpr size_t kLeastBefore = 3;
 constexpr absl::Duration kDay = absl::Hours(24);
-constexpr absl::Duration kBefore = 7 * kDay;
+constexpr absl::Duration kBefore = absl::Hours(7 * 24);
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 uint32_t Seconds(int64_t unix_ns) {
@@ -59,11 +60,14 @@ class ColumnBuilder {
 
 bool IsWorse(const v1::Finding& finding) { return finding.direction() == v1::Finding::DIRECTION_WORSE; }
 
-// Larger changes first; of equal ones, the older.
+// What is gone or fails first, then what is about many nodes, then larger changes; of equal ones, the older.
 bool IsGraver(const v1::Finding& a, const v1::Finding& b) {
-  const double size_a = std::abs(a.change()), size_b = std::abs(b.change());
-  return std::make_tuple(-size_a, a.onset_latest_unix_ns()) <
-         std::make_tuple(-size_b, b.onset_latest_unix_ns());
+  const auto rank = [](const v1::Finding& finding) {
+    const bool fact = finding.kind() == v1::Finding::KIND_SILENCE || finding.kind() == v1::Finding::KIND_FAILURE;
+    return std::make_tuple(fact ? 0 : 1, -static_cast<int64_t>(finding.member_count()),
+                           -std::abs(finding.change()), finding.onset_latest_unix_ns());
+  };
+  return rank(a) < rank(b);
 }
 
 class FleetReader {
@@ -149,45 +153,71 @@ class FleetReader {
     return node.heartbeat().waits_for().empty() ? v1::FLEET_NODE_STATE_IDLE : v1::FLEET_NODE_STATE_BUSY;
   }
 
+  // Counts a finding on the nodes that it is about: its own, or its members'.
   absl::Status AddOpenFindings() {
-    absl::flat_hash_map<int, v1::Finding> worst;
+    std::vector<v1::Finding> problems;
     v1::ListFindingsRequest filter;
     filter.set_state(v1::Finding::STATE_OPEN);
     FM_RETURN_IF_ERROR(WalkFindings(store_, filter, kMaxFindings, out_, [&](v1::Finding finding) {
-      const auto place = places_.find(finding.series().node());
-      if (place == places_.end()) return;
+      const std::map<int, double> nodes = NodesOf(finding);
+      if (nodes.empty() && !finding.series().node().empty()) return;  // of a node that is not chosen
+      for (const auto& [node, change] : nodes) CountOn(node, change, finding);
+      if (!finding.group_id().empty()) return;  // told by the finding that it is a member of
       v1::FleetCounts& counts = *out_.mutable_counts();
       if (!IsWorse(finding)) {
         counts.set_findings_other(counts.findings_other() + 1);
-        out_.set_other(place->second, out_.other(place->second) + 1);
         return;
       }
       counts.set_findings_worse(counts.findings_worse() + 1);
-      out_.set_worse(place->second, out_.worse(place->second) + 1);
-      const auto [it, is_new] = worst.try_emplace(place->second, finding);
-      if (!is_new && IsGraver(finding, it->second)) it->second = std::move(finding);
+      problems.push_back(std::move(finding));
     }));
-    out_.mutable_counts()->set_worse(static_cast<uint32_t>(worst.size()));
-    std::vector<v1::Finding> sorted;
-    for (auto& [node, finding] : worst) {
-      out_.set_worst_change(node, static_cast<float>(finding.change()));
-      out_.set_worst_since(node, Seconds(finding.onset_latest_unix_ns()));
-      sorted.push_back(std::move(finding));
-    }
-    std::sort(sorted.begin(), sorted.end(), IsGraver);
-    for (v1::Finding& finding : sorted) {
-      if (out_.worst_size() == kMaxWorst) break;
-      *out_.add_worst() = std::move(finding);
+    const auto& worse = out_.worse();
+    out_.mutable_counts()->set_worse(
+        static_cast<uint32_t>(std::count_if(worse.begin(), worse.end(), [](uint32_t n) { return n > 0; })));
+    std::sort(problems.begin(), problems.end(), IsGraver);
+    for (v1::Finding& finding : problems) {
+      if (out_.problems_size() == kMaxProblems) break;
+      auto* members = finding.mutable_members();
+      if (members->size() > kMaxMembers) members->DeleteSubrange(kMaxMembers, members->size() - kMaxMembers);
+      *out_.add_problems() = std::move(finding);
     }
     return absl::OkStatus();
+  }
+
+  // Place of each chosen node that the finding is about -> its change, of several the largest. Members that are
+  // findings themselves are not looked at: they come on their own, and without the bound of members.
+  std::map<int, double> NodesOf(const v1::Finding& finding) const {
+    std::map<int, double> nodes;
+    const auto add = [&](const std::string& node, double change) {
+      const auto place = places_.find(node);
+      if (place == places_.end()) return;
+      double& known = nodes.try_emplace(place->second, change).first->second;
+      if (std::abs(change) > std::abs(known)) known = change;
+    };
+    add(finding.series().node(), finding.change());
+    for (const v1::FindingMember& member : finding.members()) {
+      if (member.finding_id().empty()) add(member.node(), member.change());
+    }
+    return nodes;
+  }
+
+  void CountOn(int node, double change, const v1::Finding& finding) {
+    if (!IsWorse(finding)) return out_.set_other(node, out_.other(node) + 1);
+    const bool first = out_.worse(node) == 0;
+    out_.set_worse(node, out_.worse(node) + 1);
+    if (!first && std::abs(change) <= std::abs(out_.worst_change(node))) return;
+    out_.set_worst_change(node, static_cast<float>(change));
+    out_.set_worst_since(node, Seconds(finding.onset_latest_unix_ns()));
   }
 
   // A finding that was closed today may have been found long ago, so only the newest are looked at.
   absl::Status CountToday() {
     const int64_t since = absl::ToUnixNanos(now_ - kDay);
     v1::FleetCounts& counts = *out_.mutable_counts();
-    return WalkFindings(store_, {}, kMaxFindings, out_, [&](const v1::Finding& finding) {
-      if (!places_.contains(finding.series().node())) return;
+    v1::ListFindingsRequest filter;
+    filter.set_top_level(true);
+    return WalkFindings(store_, filter, kMaxFindings, out_, [&](const v1::Finding& finding) {
+      if (NodesOf(finding).empty() && !finding.series().node().empty()) return;
       if (finding.found_unix_ns() >= since) counts.set_opened_today(counts.opened_today() + 1);
       if (finding.closed_unix_ns() >= since) counts.set_closed_today(counts.closed_today() + 1);
     });

@@ -46,6 +46,12 @@ function follow() {
 
 export function start() {
   follow();
+  // A page that nobody sees gives its connection back: a browser has six for one address, over all its tabs.
+  document.addEventListener('visibilitychange', () => {
+    source?.close();
+    clearTimeout(timer);
+    if (!document.hidden) follow();
+  });
   // A connection that hangs without an error.
   setInterval(() => {
     if (state.connected && source?.readyState === EventSource.OPEN && Date.now() - state.at > SILENCE_MS) poll();
@@ -64,21 +70,22 @@ export function useLive() {
 
 // The answer at `url` (null: nothing is asked), read anew when something has changed, but not too often. Of
 // another url it starts from nothing; of the same, the old answer stays until the new one is there. `read`
-// replaces the plain request.
-export function useData(url, read) {
+// replaces the plain request. What takes long is asked for less often.
+export function useData(url, read, least = LEAST_BETWEEN_READS_MS) {
   const live = useLive();
   const [answer, set] = useState({url: null, data: null, error: null, at: 0});
-  const last = useRef({url: null, at: 0});
+  const last = useRef({url: null, at: 0, took: 0});
   const [again, setAgain] = useState(0);
   useEffect(() => {
     if (url === null) return undefined;
     const abort = new AbortController();
     const fresh = last.current.url !== url;
-    const wait = fresh ? 0 : Math.max(0, last.current.at + LEAST_BETWEEN_READS_MS - Date.now());
+    const wait = fresh ? 0 : Math.max(0, last.current.at + Math.max(least, 10 * last.current.took) - Date.now());
     const handle = setTimeout(async () => {
-      last.current = {url, at: Date.now()};
+      last.current = {url, at: Date.now(), took: 0};
       try {
         const data = await (read ? read(abort.signal) : get(url, abort.signal));
+        last.current.took = Date.now() - last.current.at;
         set({url, data, error: null, at: Date.now()});
       } catch (error) {
         if (error.name === 'AbortError') {
