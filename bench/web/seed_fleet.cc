@@ -258,7 +258,8 @@ class SeedStream {
     run->set_duration_seconds(12);
     const uint64_t luck = Mixed(static_cast<uint64_t>(node_ * 1000 + step * 3) + benchmark) % 60;
     const bool hostile = options_.hostile && node_ == 3 && step == options_.runs - 1 && benchmark == 0;
-    const bool dies = node_ == kDyingNode && benchmark == 2 && step * 10 >= options_.runs * 9 && step % 2 == 0;
+    const bool dies =
+        node_ == kDyingNode && benchmark == 2 && step * 10 >= options_.runs * 9 && step % 2 == 0;
     if (luck == 0 || hostile || dies) return FillFailure(step, hostile, run);
     run->set_outcome(v1::OUTCOME_OK);
     run->set_ending(v1::ENDING_DONE);
@@ -316,7 +317,8 @@ class SeedStream {
       e->set_author("agent");
       return e;
     };
-    if (HasNewDriver(node_) && step == static_cast<int64_t>(std::ceil(kDriverUpdated * static_cast<double>(options_.runs)))) {
+    if (HasNewDriver(node_) &&
+        step == static_cast<int64_t>(std::ceil(kDriverUpdated * static_cast<double>(options_.runs)))) {
       v1::Event* e = event(v1::Event::KIND_FACT_CHANGED);
       e->set_subject("gpu.driver");
       e->set_old_value("560.35");
@@ -456,7 +458,9 @@ int Main(const std::vector<std::string>& arguments) {
     o.hostile = o.hostile || argument == "--hostile";
     o.hold = o.hold || argument == "--hold";
     if (argument == "--help") {
-      printf("seed_fleet [--port=N] [--nodes=N] [--runs=N] [--step_seconds=N] [--parts=N] [--hostile] [--hold]\n");
+      printf(
+          "seed_fleet [--port=N] [--nodes=N] [--runs=N] [--step_seconds=N] [--parts=N] [--hostile] "
+          "[--hold]\n");
       return 0;
     }
   }

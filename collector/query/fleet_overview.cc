@@ -63,7 +63,8 @@ bool IsWorse(const v1::Finding& finding) { return finding.direction() == v1::Fin
 // What is gone or fails first, then what is about many nodes, then larger changes; of equal ones, the older.
 bool IsGraver(const v1::Finding& a, const v1::Finding& b) {
   const auto rank = [](const v1::Finding& finding) {
-    const bool fact = finding.kind() == v1::Finding::KIND_SILENCE || finding.kind() == v1::Finding::KIND_FAILURE;
+    const bool fact =
+        finding.kind() == v1::Finding::KIND_SILENCE || finding.kind() == v1::Finding::KIND_FAILURE;
     return std::make_tuple(fact ? 0 : 1, -static_cast<int64_t>(finding.member_count()),
                            -std::abs(finding.change()), finding.onset_latest_unix_ns());
   };
@@ -184,8 +185,8 @@ class FleetReader {
     return absl::OkStatus();
   }
 
-  // Place of each chosen node that the finding is about -> its change, of several the largest. Members that are
-  // findings themselves are not looked at: they come on their own, and without the bound of members.
+  // Place of each chosen node that the finding is about -> its change, of several the largest. Members that
+  // are findings themselves are not looked at: they come on their own, and without the bound of members.
   std::map<int, double> NodesOf(const v1::Finding& finding) const {
     std::map<int, double> nodes;
     const auto add = [&](const std::string& node, double change) {

@@ -28,7 +28,7 @@ export async function open(browser, collector, {width = 1440, height = 900, sche
   page.on('request', (r) => {
     if (!/^(blob|data):/.test(r.url()) && !r.url().startsWith(collector.url)) page.faults.push(`asked another host: ${r.url()}`);
   });
-  page.setDefaultTimeout(20000);
+  page.setDefaultTimeout(60000);
   await page.goto(`${collector.url}/${route}`);
   return page;
 }

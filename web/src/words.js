@@ -92,11 +92,15 @@ export function advice(f) {
   }
   const steps = [];
   const best = f.explanations?.[0];
-  if (best) {
-    steps.push({text: `Undo it on one node: another ${best.attribute} than ${best.value}`});
+  if (best?.attribute.includes('.')) {  // a fact, such as gpu.driver
+    steps.push({text: `Give one node another ${best.attribute} than ${best.value}, as it was before`});
     steps.push({text: 'Measure there again; when the level comes back, undo it on the others', code: again?.code});
+  } else if (best) {  // a label, such as rack
+    steps.push({text: `Look at what the nodes of ${best.attribute} ${best.value} share: power, cooling, switch, storage, a recent job or change`,
+      href: link([], {q: `${best.attribute}=${best.value}`, group: best.attribute})});
+    steps.push({text: 'Measure one of them again', code: again?.code});
   } else {
-    if ((f.events ?? []).length) steps.push({text: 'Look at what changed on the node at that time, below'});
+    if ((f.events ?? []).length) steps.push({text: 'Look at what changed on the node at that time', href: link(['findings', f.finding_id])});
     const state = f.confirmation?.state;
     if (again && state !== 'STATE_CONFIRMED') steps.push({...again, text: 'Measure again to be sure'});
     if (node) steps.push({text: 'Compare the node with the others', href: compareLink(f)});
@@ -113,6 +117,31 @@ const CHECK = [
   [/mem|stream|bandwidth|latency/i, 'memory: missing or failing modules (EDAC, BMC log), NUMA and huge-page settings'],
   [/gemm|flop|cpu|compute/i, 'CPU frequency and governor, temperature, power limit (turbostat), and what else runs there'],
 ];
+
+// A series that sinks step by step has a finding for each step: shown is one, from the first level to the last.
+export function collapsed(list) {
+  const bySeries = new Map();
+  const result = [];
+  for (const f of list) {
+    const alone = Number(f.series_id) && !(f.members ?? []).length && hasSize(f) && f.kind === 'KIND_CHANGE';
+    const key = `${f.series_id} ${f.direction} ${f.state}`;
+    if (!alone) result.push(f);
+    else if (bySeries.has(key)) bySeries.get(key).push(f);
+    else {
+      const steps = [f];
+      bySeries.set(key, steps);
+      result.push(steps);
+    }
+  }
+  return result.map((f) => {
+    if (!Array.isArray(f)) return f;
+    if (f.length === 1) return f[0];
+    const steps = [...f].sort((a, b) => onset(a) - onset(b)), first = steps[0], last = steps.at(-1);
+    return {...last, steps: steps.length, before: first.before, change: last.after / first.before - 1,
+      onset_earliest_unix_ns: first.onset_earliest_unix_ns, onset_latest_unix_ns: first.onset_latest_unix_ns,
+      explanation: `the level went from ${number(first.before)} to ${number(last.after)} in ${steps.length} steps`};
+  });
+}
 
 // Graver ones first, as the collector sorts them.
 export function byGravity(a, b) {

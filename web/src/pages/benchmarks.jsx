@@ -5,7 +5,7 @@ import {duration, enumName, number, plural} from '../format.js';
 import {useData} from '../live.js';
 import {link} from '../route.js';
 import {median} from '../stats.js';
-import {Answer, Empty, Field, Tag, When} from '../ui/parts.jsx';
+import {Answer, Empty, Field, T, Tag, When} from '../ui/parts.jsx';
 import {RunNow} from '../ui/runnow.jsx';
 import {Runs} from '../ui/runs.jsx';
 
@@ -56,11 +56,11 @@ function List({data, runs}) {
           <td class="num">{b.nodes}{b.nodes_disabled > 0 && <span class="dim"> ({b.nodes_disabled} off)</span>}</td>
           <td>{b.nodes === 0 ? <Tag>configured nowhere now</Tag> : b.schedules.join(', ') || 'not by itself'}</td><td>{b.plugins.join(', ')}{b.plugins.length > 1 && <> <Tag look="warn" mark="!">differ</Tag></>}</td>
           <td>{b.suites.join(', ')}</td><td class="num">{s?.durations.length ? duration(median(s.durations)) : '–'}</td><td class="num"><Cost seconds={cost(b, s)}/></td>
-          <td class="does">{s?.last ? <><a href={link(['runs', s.last.run.run_id])}>{s.last.run.reason || enumName(s.last.run.outcome, 'OUTCOME_')}</a>
+          <td class="does">{s?.last ? <><a href={link(['runs', s.last.run.run_id])}><T>{s.last.run.reason || enumName(s.last.run.outcome, 'OUTCOME_')}</T></a>
             <span class="dim"> · {s.last.node} · <When ms={ms(s.last.run.started_unix_ns)}/> · {s.bad} of {s.runs} recent runs</span></> : '–'}</td></tr>;
       })}</tbody></table></div></section>
     {data.problems.length > 0 && <section aria-labelledby="problems"><h2 id="problems">Plugins that can't be used</h2><ul class="changes">{data.problems.map((p) =>
-      <li key={p.plugin + p.problem}><Tag look="bad" mark="✗">{p.plugin}</Tag> {p.problem} <span class="dim">· on {plural(p.nodes, 'node')}, such as <a href={link(['nodes', p.some_node])}>{p.some_node}</a></span></li>)}</ul></section>}
+      <li key={p.plugin + p.problem}><Tag look="bad" mark="✗">{p.plugin}</Tag> <T>{p.problem}</T> <span class="dim">· on {plural(p.nodes, 'node')}, such as <a href={link(['nodes', p.some_node])}>{p.some_node}</a></span></li>)}</ul></section>}
   </>;
 }
 

@@ -6,8 +6,8 @@ import {useData} from '../live.js';
 import {change, go, here, link} from '../route.js';
 import {baseline} from '../stats.js';
 import {Mini} from '../ui/mini.jsx';
-import {Answer, Empty, Field, Steps, Tag, When, download, useListKeys} from '../ui/parts.jsx';
-import {KIND, advice, byGravity, directionOf, eventText, extent, hasSize, nodesOf, onset, sizeOf, whatOf, whereOf, why} from '../words.js';
+import {Answer, Empty, Field, Steps, T, Tag, When, download, useListKeys} from '../ui/parts.jsx';
+import {KIND, advice, byGravity, collapsed, directionOf, eventText, extent, hasSize, nodesOf, onset, sizeOf, whatOf, whereOf, why} from '../words.js';
 
 const MOST = 5000;
 const ROWS = 50;
@@ -36,9 +36,9 @@ function Row({finding: f, chosen}) {
   return <li class={`problem ${chosen ? 'chosen' : ''}`}>
     <a class="main" href={link(['findings', f.finding_id], here().params)}>
       <span class={`size ${d.look}`}><span aria-hidden="true">{d.mark}</span> {sizeOf(f) || enumName(f.kind, 'KIND_')}</span>
-      <span class="what"><b>{whatOf(f)}</b> on <b class="name">{whereOf(f)}</b>{extent(f) && <span class="dim"> · {extent(f)}</span>}</span></a>
+      <span class="what"><b>{whatOf(f)}</b> on <b class="name">{whereOf(f)}</b>{extent(f) && <span class="dim"> · {extent(f)}</span>}{f.steps > 1 && <span class="dim"> · in {f.steps} steps</span>}</span></a>
     <span class="since">{KIND[f.kind]} · since <When ms={onset(f)}/>{f.state === 'STATE_CLOSED' && <> · closed <When ms={ms(f.closed_unix_ns)}/></>}</span>
-    <p class="why">{why(f) || f.explanation}</p>
+    <p class="why"><T>{why(f) || f.explanation}</T></p>
   </li>;
 }
 
@@ -57,7 +57,7 @@ function List({params}) {
   const [most, more] = useState(ROWS);
   const [text, setText] = useState(params.q ?? '');
   useEffect(() => setText(params.q ?? ''), [params.q]);
-  const list = useMemo(() => sorted(matching(answer.data ?? [], params), sort), [answer.data, params.q, params.kind, sort]);
+  const list = useMemo(() => sorted(collapsed(matching(answer.data ?? [], params)), sort), [answer.data, params.q, params.kind, sort]);
   useListKeys(Math.min(list.length, most), chosen, choose, (i) => go(link(['findings', list[i].finding_id], here().params)));
   useEffect(() => { document.querySelector('.problem.chosen')?.scrollIntoView({block: 'nearest'}); }, [chosen]);
   const kinds = [...new Set((answer.data ?? []).map((f) => f.kind))].sort();
@@ -164,7 +164,7 @@ function Details({f}) {
     </dl></section>
     <Explanations list={f.explanations}/>
     {f.events?.length > 0 && <section aria-labelledby="near"><h2 id="near">What changed there at that time</h2><ul class="changes">{f.events.map((e) =>
-      <li key={e.event_id}><span class="tag plain">{enumName(e.kind, 'KIND_')}</span> {eventText(e)}<span class="dim"> · {e.node} · <When ms={ms(e.time_unix_ns)} also/></span></li>)}</ul></section>}
+      <li key={e.event_id}><span class="tag plain">{enumName(e.kind, 'KIND_')}</span> <T>{eventText(e)}</T><span class="dim"> · {e.node} · <When ms={ms(e.time_unix_ns)} also/></span></li>)}</ul></section>}
     <Members f={f}/>
     {f.series?.labels && Object.keys(f.series.labels).length > 0 && <p class="dim">Labels: {labels(f.series.labels)}</p>}
     <p class="actions"><button type="button" onClick={() => download(`finding-${f.finding_id}.json`, 'application/json', JSON.stringify(f, null, 1))}>JSON</button></p>

@@ -6,14 +6,14 @@ import {useData} from '../live.js';
 import {change, go, link} from '../route.js';
 import {colour, onTheme} from '../theme.js';
 import {HeatMap} from '../ui/heatmap.jsx';
-import {Answer, Empty, Field, Tag, When, useListKeys} from '../ui/parts.jsx';
-import {advice, directionOf, extent, onset, sizeOf, whatOf, whereOf, why} from '../words.js';
+import {Answer, Empty, Field, T, Tag, When, useListKeys} from '../ui/parts.jsx';
+import {advice, collapsed, directionOf, extent, onset, sizeOf, whatOf, whereOf, why} from '../words.js';
 
 const SILENT = 'FLEET_NODE_STATE_SILENT';
 const STATES = {
   [SILENT]: {text: 'silent', look: 'bad', mark: '✕'}, FLEET_NODE_STATE_IDLE: {text: 'idle', look: 'plain', mark: '·'},
   FLEET_NODE_STATE_RUNNING: {text: 'running', look: 'good', mark: '▶'},
-  FLEET_NODE_STATE_BUSY: {text: 'waits', look: 'warn', mark: '⏸'}};
+  FLEET_NODE_STATE_BUSY: {text: 'waits', look: 'warn', mark: '‖'}};
 const PROBLEMS_SHOWN = 6;
 const ROWS_SHOWN = 20;
 const ROWS_MORE = 200;
@@ -133,8 +133,11 @@ function Legend({by}) {
 
 // --- the head of the page ----------------------------------------------------------------------------------------
 
+// The list holds only the gravest of very many.
+const problemCount = (fleet, list) => (fleet.problems.length < Number(fleet.counts.findings_worse) ? Number(fleet.counts.findings_worse) : list.length);
+
 function verdict(fleet) {
-  const c = fleet.counts, worse = Number(c.findings_worse);
+  const c = fleet.counts, worse = problemCount(fleet, collapsed(fleet.problems));
   if (worse === 0 && c.silent === 0) {
     return {look: 'good', mark: '✓', title: 'Healthy',
       text: `All ${plural(c.reporting, 'node')} report, and nothing is worse than it was.`};
@@ -177,10 +180,10 @@ function Problem({finding: f, chosen}) {
   return <li class={`problem ${chosen ? 'chosen' : ''}`}>
     <a class="main" href={link(['findings', f.finding_id])}>
       <span class={`size ${d.look}`}><span aria-hidden="true">{d.mark}</span> {sizeOf(f) || enumName(f.kind, 'KIND_')}</span>
-      <span class="what"><b>{whatOf(f)}</b> on <b class="name">{whereOf(f)}</b>{extent(f) && <span class="dim"> · {extent(f)}</span>}</span>
+      <span class="what"><b>{whatOf(f)}</b> on <b class="name">{whereOf(f)}</b>{extent(f) && <span class="dim"> · {extent(f)}</span>}{f.steps > 1 && <span class="dim"> · in {f.steps} steps</span>}</span>
     </a>
     <span class="since">since <When ms={onset(f)}/></span>
-    {(reason || f.explanation) && <p class="why">{reason || f.explanation}</p>}
+    {(reason || f.explanation) && <p class="why"><T>{reason || f.explanation}</T></p>}
     <p class="todo"><span class="dim">Next: </span>{first.href ? <a href={first.href}>{first.text}</a> : first.text}
       {first.code && <>: <code>{first.code}</code></>}</p>
   </li>;
@@ -188,9 +191,10 @@ function Problem({finding: f, chosen}) {
 
 function Problems({fleet}) {
   const [chosen, choose] = useState(-1);
-  const shown = fleet.problems.slice(0, PROBLEMS_SHOWN);
+  const list = useMemo(() => collapsed(fleet.problems), [fleet]);
+  const shown = list.slice(0, PROBLEMS_SHOWN);
   useListKeys(shown.length, chosen, choose, (i) => go(link(['findings', shown[i].finding_id])));
-  const total = Number(fleet.counts.findings_worse);
+  const total = problemCount(fleet, list);
   return <section aria-labelledby="problems">
     <h2 id="problems">What is wrong {total > 0 && <span class="dim">worst first</span>}</h2>
     {shown.length === 0 ? <p class="calm">Nothing. A change shows here once a series has enough samples to tell it from noise.</p> :
@@ -213,8 +217,8 @@ function Changes({fleet}) {
     {shown.length === 0 && <p class="calm">Nothing: no fact of a node, no boot, no deployment, no note.</p>}
     <ul class="changes">{shown.map((c) => <li key={`${c.kind}${c.subject}${c.new_value}${c.message}${c.old_value}`}>
       <span class="tag plain">{CHANGE_KINDS[c.kind] ?? enumName(c.kind, 'KIND_')}</span>{' '}
-      {c.kind === 'KIND_FACT_CHANGED' ? <span><b>{c.subject}</b>: {c.old_value || 'nothing'} → {c.new_value || 'nothing'}</span> :
-        <span>{c.message}</span>}
+      {c.kind === 'KIND_FACT_CHANGED' ? <span><T><b>{c.subject}</b></T>: <T>{c.old_value || 'nothing'}</T> → <T>{c.new_value || 'nothing'}</T></span> :
+        <T>{c.message}</T>}
       <span class="dim"> · {c.nodes.length === 0 ? 'the fleet' : c.events > 1 && c.nodes.length > 1 ? plural(c.events, 'node') :
         <a href={link(['nodes', c.nodes[0]])}>{c.nodes[0]}</a>} · <When ms={ms(c.last_unix_ns)}/></span>
     </li>)}</ul>
@@ -252,7 +256,7 @@ function Nodes({fleet, nodes, activity, group, byMetric}) {
         const s = STATES[fleet.state[i]], value = Number(metric?.value?.[i]), before = Number(metric?.before?.[i]);
         return <tr key={fleet.names[i]}>
           <td class="name"><a href={link(['nodes', fleet.names[i]])}>{fleet.names[i]}</a></td>
-          {column && <td>{column.index[i] < 0 ? '–' : column.values[column.index[i]]}</td>}
+          {column && <td class="name">{column.index[i] < 0 ? '–' : <T>{column.values[column.index[i]]}</T>}</td>}
           <td><Tag look={s.look} mark={s.mark}>{s.text}</Tag></td>
           {byMetric ? <><td class="num">{number(value)}</td><td class="num">{number(before)}</td>
             <td class={`num ${harm(fleet, i) >= RATIO_STEPS[0] ? 'bad' : ''}`}>{changeText(value / before - 1)}</td></> :

@@ -6,10 +6,10 @@ import {useData} from '../live.js';
 import {change, link} from '../route.js';
 import {baseline} from '../stats.js';
 import {Mini} from '../ui/mini.jsx';
-import {Answer, Empty, Field, Steps, Tag, When} from '../ui/parts.jsx';
+import {Answer, Empty, Field, Steps, T, Tag, When} from '../ui/parts.jsx';
 import {RunNow} from '../ui/runnow.jsx';
 import {Runs} from '../ui/runs.jsx';
-import {advice, byGravity, directionOf, eventText, nodesOf, onset, sizeOf, whatOf, why} from '../words.js';
+import {advice, byGravity, collapsed, directionOf, eventText, nodesOf, onset, sizeOf, whatOf, why} from '../words.js';
 
 const RANGES = {'24h': 'day', '7d': 'week', '30d': '30 days', '365d': 'year'};
 const DAY_MS = 864e5;
@@ -44,7 +44,7 @@ function doing(node) {
     return <>Its agent is not connected; last heard <When ms={ms(node.last_seen_unix_ns)} also/>. Is it up? <code>systemctl status fleetmark-agent</code></>;
   }
   if (beat.running_benchmark) return <>Runs <b>{beat.running_benchmark}</b> now.</>;
-  if (beat.waits_for) return <><b>{beat.next_benchmark || 'A benchmark'}</b> is due and waits: {beat.waits_for}.</>;
+  if (beat.waits_for) return <><b>{beat.next_benchmark || 'A benchmark'}</b> is due and waits: <T>{beat.waits_for}</T>.</>;
   const due = ms(beat.next_due_unix_ns);
   return due ? <>Idle; <b>{beat.next_benchmark}</b> is due {age(due)}.</> : <>Idle; nothing is scheduled.</>;
 }
@@ -60,7 +60,7 @@ function Head({node, open}) {
       <small>{!connected ? '✕ silent' : worse.length ? `▼ ${plural(worse.length, 'problem')}` : '✓ healthy: nothing is worse than it was'}</small></h1>
     <p>{doing(node)}</p>
     <p class="labels">{Object.entries(of).sort().map(([k, v]) =>
-      <a key={k} class="label" href={link([], {q: `${k}=${v}`, group: k})}>{k}=<b>{v}</b></a>)}</p>
+      <a key={k} class="label" href={link([], {q: `${k}=${v}`, group: k})}><T>{k}</T>=<b><T>{v}</T></b></a>)}</p>
     <p class="dim">Agent {node.agent_version}, first seen <When ms={ms(node.first_seen_unix_ns)}/>
       {node.heartbeat?.budget_used > 0 && <>, {number(100 * node.heartbeat.budget_used, 2)} % of its benchmark time used</>}
       {Math.abs(node.clock_offset_seconds) > 1 && <>, its clock is {duration(node.clock_offset_seconds)} {node.clock_offset_seconds > 0 ? 'ahead' : 'behind'}</>}
@@ -73,12 +73,12 @@ function Head({node, open}) {
 function NodeFindings({open}) {
   if (open.length === 0) return null;
   return <section aria-labelledby="wrong"><h2 id="wrong">What is wrong, and what to do</h2>
-    <ol class="problems">{[...open].sort(byGravity).slice(0, 20).map((f) => <li key={f.finding_id} class="problem">
+    <ol class="problems">{collapsed(open).sort(byGravity).slice(0, 20).map((f) => <li key={f.finding_id} class="problem">
       <a class="main" href={link(['findings', f.finding_id])}>
         <span class={`size ${directionOf(f).look}`}><span aria-hidden="true">{directionOf(f).mark}</span> {sizeOf(f) || enumName(f.kind, 'KIND_')}</span>
         <span class="what"><b>{whatOf(f)}</b>{!f.series?.node && <span class="dim"> · {f.scope}</span>}</span></a>
       <span class="since">since <When ms={onset(f)} also/></span>
-      <p class="why">{why(f) || f.explanation}</p><Steps steps={advice(f)}/></li>)}</ol></section>;
+      <p class="why"><T>{why(f) || f.explanation}</T></p><Steps steps={advice(f)}/></li>)}</ol></section>;
 }
 
 // --- series ---------------------------------------------------------------------------------------------------
@@ -88,7 +88,7 @@ function Multiple({series, curve, finding, marks, from, to}) {
   const base = baseline(times, values, finding);
   const d = finding && directionOf(finding);
   return <li class={`multiple ${d?.look ?? ''}`}>
-    <a href={link(['series', series.series_id])}><b>{metricName(series.key)}</b></a>
+    <a href={link(['series', series.series_id])}><span class="dim">{series.key.benchmark}</span> <b>{metricName(series.key)}</b></a>
     <span class="now">{number(series.last_value)} <span class="dim">{series.key.unit} {ARROW[series.better] &&
       <span title={BETTER[series.better]} aria-label={BETTER[series.better]} role="img">{ARROW[series.better]}</span>}</span>
       {finding && <Tag look={d.look} mark={d.mark}>{sizeOf(finding)}</Tag>}</span>
@@ -106,7 +106,9 @@ function Multiples({name, series, findings, events, range, params}) {
       a.key.benchmark.localeCompare(b.key.benchmark) || metricName(a.key).localeCompare(metricName(b.key), 'en', {numeric: true})).slice(0, most);
   const urls = shown.map((s) => urlOf(`series/${s.series_id}/curve`, {points: POINTS, from: `-${range}`}));
   const answer = useData(urls.length ? `curves:${urls.join()}` : null, (signal) => readMany(urls, signal), CURVES_EVERY_MS);
-  const to = Date.now(), from = to - parseInt(range, 10) * (range.endsWith('h') ? 36e5 : DAY_MS);
+  // A young node's lines fill the width.
+  const to = Date.now(), first = Math.min(...series.map((s) => ms(s.first_unix_ns)));
+  const from = Math.max(first, to - parseInt(range, 10) * (range.endsWith('h') ? 36e5 : DAY_MS));
   const marks = events.filter((e) => e.kind !== 'KIND_AGENT_STARTED' && e.kind !== 'KIND_AGENT_STOPPED')
       .map((e) => ({ms: ms(e.time_unix_ns), text: eventText(e)})).filter((m) => m.ms >= from);
   return <section aria-labelledby="series"><h2 id="series">Measurements</h2>
@@ -119,9 +121,8 @@ function Multiples({name, series, findings, events, range, params}) {
         <li><span class="swatch mark"/>event</li></ul>
     </div>
     {series.length === 0 && <p class="calm">Nothing was measured yet. A first result comes when a benchmark is due, or when you run one below.</p>}
-    <Answer answer={urls.length ? answer : {data: []}}>{(curves) => benchmarks.filter((b) => shown.some((s) => s.key.benchmark === b)).map((b) =>
-      <div key={b}><h3>{b}</h3><ul class="multiples">{shown.map((s, i) => s.key.benchmark === b && curves[i] &&
-        <Multiple key={s.series_id} series={s} curve={curves[i]} finding={findingOf(s, findings)} marks={marks} from={from} to={to}/>)}</ul></div>)}</Answer>
+    <Answer answer={urls.length ? answer : {data: []}}>{(curves) => <ul class="multiples">{shown.map((s, i) => curves[i] &&
+      <Multiple key={s.series_id} series={s} curve={curves[i]} finding={findingOf(s, findings)} marks={marks} from={from} to={to}/>)}</ul>}</Answer>
     {chosen.length > most && <button type="button" class="link" onClick={() => more(most + SERIES_SHOWN)}>
       Show more of {plural(chosen.length, 'series', 'series')}</button>}
   </section>;
@@ -151,15 +152,15 @@ function Gate({name, node}) {
   const waits = node.heartbeat?.waits_for;
   if (runs.length === 0 && !waits) return null;
   return <section aria-labelledby="gate"><h2 id="gate">What did not run, and why</h2>
-    <ul class="changes">{waits && <li key="now"><Tag look="warn" mark="⏸">waits now</Tag> <b>{node.heartbeat.next_benchmark}</b>: {waits}</li>}
+    <ul class="changes">{waits && <li key="now"><Tag look="warn" mark="‖">waits now</Tag> <b>{node.heartbeat.next_benchmark}</b>: <T>{waits}</T></li>}
       {runs.map(({run}) => <li key={run.run_id}><Tag look={run.outcome === 'OUTCOME_SKIPPED' ? 'plain' : 'warn'}>{enumName(run.outcome, 'OUTCOME_')}</Tag>{' '}
-        <a href={link(['runs', run.run_id])}>{run.benchmark}</a>: {run.reason}<span class="dim"> · <When ms={ms(run.started_unix_ns) || ms(run.scheduled_unix_ns)}/></span></li>)}
+        <a href={link(['runs', run.run_id])}>{run.benchmark}</a>: <T>{run.reason}</T><span class="dim"> · <When ms={ms(run.started_unix_ns) || ms(run.scheduled_unix_ns)}/></span></li>)}
     </ul></section>;
 }
 
 const Events = ({events}) => <section aria-labelledby="events"><h2 id="events">What happened</h2>
   {events.length === 0 ? <p class="calm">Nothing was recorded.</p> : <ul class="changes">{events.slice(0, 30).map((e) =>
-    <li key={e.event_id}><span class="tag plain">{enumName(e.kind, 'KIND_')}</span> {eventText(e)}
+    <li key={e.event_id}><span class="tag plain">{enumName(e.kind, 'KIND_')}</span> <T>{eventText(e)}</T>
       <span class="dim"> · <When ms={ms(e.time_unix_ns)}/>{e.author && e.author !== 'agent' && ` · ${e.author}`}</span></li>)}</ul>}</section>;
 
 function Plan({node}) {
@@ -177,7 +178,7 @@ function Plan({node}) {
 
 const Facts = ({node}) => <section><details><summary><h2>Facts <span class="dim">{node.facts.length}</span></h2></summary>
   <div class="scroll" tabIndex={0} role="region" aria-label="Facts"><table><tbody>{node.facts.map((f) => <tr key={f.name}><th scope="row">{f.name}</th><td class="does">
-    {f.value} <a class="dim" href={link([], {group: `fact:${f.name}`})}>map</a></td></tr>)}</tbody></table></div></details></section>;
+    <T>{f.value}</T> <a class="dim" href={link([], {group: `fact:${f.name}`})}>map</a></td></tr>)}</tbody></table></div></details></section>;
 
 export function NodePage({name, params}) {
   const node = useData(urlOf(`nodes/${encodeURIComponent(name)}`));

@@ -6,7 +6,7 @@ import {useData} from '../live.js';
 import {change, link} from '../route.js';
 import {baseline} from '../stats.js';
 import {Chart, readout} from '../ui/chart.jsx';
-import {Answer, Tag, When, download} from '../ui/parts.jsx';
+import {Answer, T, Tag, When, download} from '../ui/parts.jsx';
 import {Spread} from '../ui/spread.jsx';
 import {directionOf, eventText, onset, sizeOf} from '../words.js';
 
@@ -125,7 +125,7 @@ function SeriesView({series, params, findings, events}) {
       <Exports series={series} view={stable} canvas={canvas}/>
     </section>
     {shownEvents.length > 0 && <section aria-labelledby="events"><h2 id="events">Events in this time</h2>
-      <ul class="changes">{shownEvents.slice(0, 20).map((m, i) => <li key={i}>{m.text}<span class="dim"> · <When ms={m.ms} also/></span></li>)}</ul></section>}
+      <ul class="changes">{shownEvents.slice(0, 20).map((m, i) => <li key={i}><T>{m.text}</T><span class="dim"> · <When ms={m.ms} also/></span></li>)}</ul></section>}
     {mine.slice(0, 5).map((f) => <BeforeAndAfter key={f.finding_id} series={series} finding={f}/>)}
   </>;
 }

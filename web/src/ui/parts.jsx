@@ -12,12 +12,15 @@ export const Tag = ({look = 'plain', mark, children}) =>
 
 const OUTCOME = {
   OUTCOME_OK: ['good', '✓', 'ok'], OUTCOME_FAILED: ['bad', '✗', 'failed'], OUTCOME_INVALID: ['bad', '✗', 'invalid'],
-  OUTCOME_TIMEOUT: ['bad', '⧖', 'timeout'], OUTCOME_SKIPPED: ['plain', '–', 'skipped'],
-  OUTCOME_CANCELLED: ['warn', '⏹', 'cancelled']};
+  OUTCOME_TIMEOUT: ['bad', '!', 'timeout'], OUTCOME_SKIPPED: ['plain', '–', 'skipped'],
+  OUTCOME_CANCELLED: ['warn', '■', 'cancelled']};
 export function Outcome({value}) {
   const [look, mark, text] = OUTCOME[value] ?? ['plain', '', 'unknown'];
   return <Tag look={look} mark={mark}>{text}</Tag>;
 }
+
+// Text from outside: what it does to the direction of writing ends with it.
+export const T = ({children}) => <bdi>{children}</bdi>;
 
 export const Empty = ({title, children}) =>
   <div class="empty"><h2>{title}</h2>{children}</div>;

@@ -2,7 +2,7 @@
 import {ms} from '../api.js';
 import {duration, enumName, labels, metricName, number} from '../format.js';
 import {link} from '../route.js';
-import {Outcome, When} from './parts.jsx';
+import {Outcome, T, When} from './parts.jsx';
 
 const TRIGGER = {TRIGGER_SCHEDULE: 'schedule', TRIGGER_CONFIRM: 'to confirm a finding', TRIGGER_MANUAL: 'by hand',
   TRIGGER_EPILOG: 'after a job', TRIGGER_IMPORT: 'import'};
@@ -20,7 +20,7 @@ export function Runs({runs, withNode = false}) {
       {withNode && <td class="name"><a href={link(['nodes', node])}>{node}</a></td>}
       <td>{run.benchmark}</td><td><Outcome value={run.outcome}/></td>
       <td class="num">{run.duration_seconds ? duration(run.duration_seconds) : '–'}</td>
-      <td class="does">{run.outcome === 'OUTCOME_OK' ? firstResult(run) : run.reason}</td></tr>)}</tbody>
+      <td class="does">{run.outcome === 'OUTCOME_OK' ? firstResult(run) : <T>{run.reason}</T>}</td></tr>)}</tbody>
   </table></div>;
 }
 
@@ -29,7 +29,7 @@ const Pair = ({name, children}) => <div><dt>{name}</dt><dd>{children}</dd></div>
 export function RunDetails({node, run}) {
   return <>
     <dl class="facts">
-      <Pair name="Outcome"><Outcome value={run.outcome}/> {run.reason}</Pair>
+      <Pair name="Outcome"><Outcome value={run.outcome}/> <T>{run.reason}</T></Pair>
       {node && <Pair name="Node"><a href={link(['nodes', node])}>{node}</a></Pair>}
       <Pair name="Benchmark">{run.benchmark} <span class="dim">{run.plugin} {run.plugin_version}{run.suite && `, suite ${run.suite}`}</span></Pair>
       <Pair name="Started"><When ms={startOf(run)} also/></Pair>
