@@ -158,13 +158,18 @@ absl::Status Agent::Parts::MakeUploader() {
   };
   callbacks.on_run_now = [this](const v1::RunNow& request) { OnRunNow(request); };
   callbacks.on_connected = [this](const v1::Welcome& welcome) {
+    connecting.reset();
     MutexLock lock(mu);
     collector_ahead = absl::FromUnixNanos(welcome.time_unix_ns()) - clock.Now();
   };
   callbacks.on_lease = [this](const v1::Lease& lease) { leases.OnLease(lease); };
-  callbacks.on_disconnected = [this](const absl::Status& why) { leases.Disconnected(why); };
+  callbacks.on_disconnected = [this](const absl::Status& why) {
+    if (!connecting.has_value()) connecting.emplace(grpc_timers);
+    leases.Disconnected(why);
+  };
   callbacks.on_plan = [this](const v1::Plan& sent) { OnPlan(sent); };
   callbacks.on_cancel = [this](const v1::Cancel& cancel) { OnCancel(cancel); };
+  connecting.emplace(grpc_timers);
   uploader = std::make_unique<Uploader>(std::move(options), std::move(callbacks), *spool, *connector, clock);
   return absl::OkStatus();
 }

@@ -33,6 +33,7 @@
 #include "agent/schedule/budget.h"
 #include "agent/schedule/scheduler.h"
 #include "agent/spool/spool.h"
+#include "agent/upload/grpc_timers.h"
 #include "agent/upload/grpc_upload_stream.h"
 #include "agent/upload/uploader.h"
 #include "common/base/clock.h"
@@ -111,13 +112,16 @@ struct Agent::Parts {
 
   const AgentConfig& config;
   Clock& clock;
+  GrpcTimers& grpc_timers = GrpcTimers::TakeOver(clock);
   Metrics metrics;
   std::optional<RunUser> user;
   std::string runs_folder;
   std::unique_ptr<AgentMetrics> counters;
   RunHistory history;
   std::atomic<uint64_t> lost_records = 0;
-  std::atomic<bool> worked = true;  // since memory was last given back
+  // While it connects; and during a run, in which the kubelet may be asked.
+  std::optional<GrpcTimers::Exact> connecting;  // the uploader's thread alone, once it runs
+  std::atomic<bool> worked = true;              // since memory was last given back
   LocalRequests local_requests{clock};
   std::unique_ptr<Spool> spool;
   std::optional<CgroupRoot> cgroups;

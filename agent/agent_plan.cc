@@ -13,6 +13,7 @@
 #include "common/run/log_tail.h"
 
 namespace fleetmark::agent {
+
 Agent::Parts::Sources Agent::Parts::Planned() {
   MutexLock lock(mu);
   return sources;

@@ -78,6 +78,7 @@ void Agent::Parts::OnStart(const Scheduler::Start& start) {
 }
 
 void Agent::Parts::Execute(const Scheduler::Start& start, BenchmarkRunner::Job job, CancelToken& cancel) {
+  const GrpcTimers::Exact exact(grpc_timers);
   const std::string run_id = job.spec.run_id;
   MonoTime next_progress = clock.Mono();
   const auto progress = [&](double fraction, std::string_view text) {

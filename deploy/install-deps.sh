@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs what Fleetmark needs from Debian 12's own archive: to build it, to run it, and with --dev to
-# develop and test it. Asks nothing. When everything is there it does nothing, in well under a second.
+# develop and test it; with --with-torch also PyTorch, 600 MB, for training benchmarks. Asks nothing. When
+# everything is there it does nothing, in well under a second.
 #
-#   deploy/install-deps.sh [--dev] [--list] [--help]
+#   deploy/install-deps.sh [--dev] [--with-torch] [--list] [--help]
 #
 # Exit status: 0 all there, 1 could not install, 2 wrong arguments.
 set -euo pipefail
@@ -17,17 +18,19 @@ readonly build_packages=(
 )
 # The dashboard is bundled by these.
 readonly page_packages=(nodejs npm)
-# fio and iperf3 measure for the plugins of the same purpose.
-readonly run_packages=(curl fio iperf3 openssl python3)
+# fio and iperf3 measure for the plugins of the same purpose; python3-yaml reads templates and kubeconfigs.
+readonly run_packages=(curl fio iperf3 openssl python3 python3-yaml)
 readonly dev_packages=(
   chromium clang clang-format-14 clang-tidy-14 collectd-core ethtool faketime git iproute2 libbenchmark-dev
   dpkg-dev libclang-rt-14-dev llvm-14 make munge nftables prometheus prometheus-alertmanager
-  prometheus-node-exporter python3-yaml shellcheck slurm-client slurm-wlm-basic-plugins slurmctld slurmd
+  prometheus-node-exporter shellcheck slurm-client slurm-wlm-basic-plugins slurmctld slurmd
   systemd victoria-metrics
 )
+# For the plugins ml_train and torch_gemm, which are skipped without it.
+readonly torch_packages=(python3-torch)
 
 usage() {
-  sed -n '2,7s/^# \{0,1\}//p' "$0"
+  sed -n '2,8s/^# \{0,1\}//p' "$0"
 }
 
 fail() {
@@ -73,6 +76,7 @@ main() {
   while [[ $# -gt 0 ]]; do
     case $1 in
       --dev) packages+=("${dev_packages[@]}") ;;
+      --with-torch) packages+=("${torch_packages[@]}") ;;
       --list) list=true ;;
       -h | --help)
         usage

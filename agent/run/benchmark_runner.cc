@@ -1,6 +1,7 @@
 #include "agent/run/benchmark_runner.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,33 +27,45 @@ v1::Run NotedRun(const PluginRunSpec& spec, absl::Time now) {
 
 std::variant<v1::Run, BenchmarkRunner::NotNow> BenchmarkRunner::Execute(
     Job job, CancelToken& cancel, absl::FunctionRef<void(double, std::string_view)> progress) {
-  const std::string& benchmark = job.spec.benchmark;
+  const auto put_off = [&](NotNow why) {
+    parts_.budget.End(job.spec.benchmark, job.reserved, absl::ZeroDuration());
+    return why;
+  };
   const GateAnswer answer = parts_.gate.BeforeRun(job.query);
   if (!answer.free()) {
-    parts_.budget.End(benchmark, job.reserved, absl::ZeroDuration());
     const absl::Duration least =
         job.spec.request_id.empty() ? options_.retry_after : options_.request_retry_after;
-    return NotNow{answer.reason, answer.by, std::max(least, answer.retry_after)};
+    return put_off({answer.reason, answer.by, std::max(least, answer.retry_after)});
   }
-  std::string lease;  // empty: it needs none
+  std::optional<LeaseGrant> lease;
   if (job.needs_lease) {
-    const absl::StatusOr<LeaseGrant> grant =
-        parts_.leases.Ask(benchmark, TimeLimit(job.spec), options_.lease_timeout);
+    absl::StatusOr<LeaseGrant> grant =
+        parts_.leases.Ask(job.spec.benchmark, TimeLimit(job.spec), options_.lease_timeout);
     if (!grant.ok()) {
-      parts_.budget.End(benchmark, job.reserved, absl::ZeroDuration());
-      return NotNow{Message(grant.status()), kLease,
-                    RetryAfter(grant.status()).value_or(options_.retry_after)};
+      return put_off(
+          {Message(grant.status()), kLease, RetryAfter(grant.status()).value_or(options_.retry_after)});
     }
-    lease = grant->request_id;
+    lease = *std::move(grant);
   }
+  std::vector<std::string> gpus;
+  for (const Gpu& gpu : job.query.gpus) gpus.push_back(gpu.name);
+  const Conditions before = parts_.conditions.Before(gpus);
+  // A driver may have taken long to answer.
+  if (lease.has_value() && !lease->MayStart(parts_.clock.Mono())) {
+    parts_.leases.Release(lease->request_id);
+    return put_off({"the lease would have run out before the run", kLease, options_.retry_after});
+  }
+  v1::Run run = Run(job, before, cancel, progress);
+  if (lease.has_value()) parts_.leases.Release(lease->request_id);
+  return run;
+}
+
+v1::Run BenchmarkRunner::Run(Job& job, const Conditions& before, CancelToken& cancel,
+                             absl::FunctionRef<void(double, std::string_view)> progress) {
   parts_.budget.Keep();
   const absl::Status noted = parts_.spool.NoteStarted(NotedRun(job.spec, parts_.clock.Now()));
   // A full disk is no reason not to measure; only a kill right now would go unrecorded.
   if (!noted.ok()) LogWarn("the start of a run can't be noted", {{"status", noted}});
-
-  std::vector<std::string> gpus;
-  for (const Gpu& gpu : job.query.gpus) gpus.push_back(gpu.name);
-  const Conditions before = parts_.conditions.Before(gpus);
   const MonoTime began = parts_.clock.Mono();
   v1::Run run;
   {
@@ -60,9 +73,8 @@ std::variant<v1::Run, BenchmarkRunner::NotNow> BenchmarkRunner::Execute(
     job.spec.on_started = [&watch](pid_t reaper) { watch.Began(reaper); };
     run = RunPlugin(job.spec, parts_.runner, parts_.clock, cancel, progress);
   }
-  parts_.budget.End(benchmark, job.reserved, parts_.clock.Mono() - began);
+  parts_.budget.End(job.spec.benchmark, job.reserved, parts_.clock.Mono() - began);
   for (auto& [name, value] : parts_.conditions.After(before)) (*run.mutable_conditions())[name] = value;
-  if (!lease.empty()) parts_.leases.Release(lease);
   return run;
 }
 

@@ -66,6 +66,10 @@ class BenchmarkRunner {
                                         absl::FunctionRef<void(double, std::string_view)> progress);
 
  private:
+  // What needs no leave any more.
+  v1::Run Run(Job& job, const Conditions& before, CancelToken& cancel,
+              absl::FunctionRef<void(double, std::string_view)> progress);
+
   const Options options_;
   const Parts parts_;
 };

@@ -1,21 +1,13 @@
 #include "agent/spool/spool.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 #include "agent/spool/database.h"
+#include "agent/spool/schema.h"
+#include "agent/spool/spool_file.h"
 #include "common/base/digest.h"
-#include "common/base/file.h"
 #include "common/base/status.h"
 #include "common/base/ulid.h"
 #include "common/model/limits.h"
@@ -24,91 +16,15 @@
 namespace fleetmark::agent {
 namespace {
 
-constexpr int64_t kFormat = 2;  // PRAGMA user_version
 constexpr uint64_t kMinBytes = 64 * 1024;
 constexpr uint64_t kRecordOverheadBytes = 64;  // row header, checksum, and its place in the index
 constexpr uint64_t kReportBytes = 1024;        // kept free for the event that tells of drops
 constexpr int kReportRank = 2;                 // dropped after everything of Spool::Kind
 constexpr absl::Duration kWallStep = absl::Minutes(10);
 
-// AUTOINCREMENT: numbers are not used again, even when every record is gone.
-constexpr const char* kSchema[] = {
-    "CREATE TABLE state (id INTEGER PRIMARY KEY CHECK (id = 1), epoch BLOB NOT NULL, dropped INTEGER NOT "
-    "NULL)",
-    "CREATE TABLE records (sequence INTEGER PRIMARY KEY AUTOINCREMENT, rank INTEGER NOT NULL, "
-    "time_unix_ns INTEGER NOT NULL, checksum INTEGER NOT NULL, body BLOB NOT NULL)",
-    "CREATE INDEX records_by_rank ON records (rank, sequence)",
-};
-
-// Of format 2. A run stands here from before it begins until its record is appended.
-constexpr const char kStartedTable[] = "CREATE TABLE started (run_id BLOB PRIMARY KEY, body BLOB NOT NULL)";
-
 int64_t ToInt(uint64_t n) { return static_cast<int64_t>(n); }
 uint64_t ToUint(int64_t n) { return static_cast<uint64_t>(n); }
 int64_t Checksum(std::string_view body) { return ToInt(StableHash64(body)); }
-
-absl::Status CheckUsable(const std::string& folder, const std::string& file) {
-  FM_RETURN_IF_ERROR(MakeFolders(folder, 0750));
-  if (access(folder.c_str(), R_OK | W_OK | X_OK) != 0) return ErrnoStatus(errno, folder);
-  if (access(file.c_str(), F_OK) == 0 && access(file.c_str(), R_OK | W_OK) != 0)
-    return ErrnoStatus(errno, file);
-  return absl::OkStatus();
-}
-
-// Damaged files may be large, so only the newest is worth its space.
-void RemoveEarlierDamagedFiles(const std::string& folder) {
-  DIR* dir = opendir(folder.c_str());
-  if (dir == nullptr) return;
-  while (const dirent* entry = readdir(dir)) {
-    if (absl::StartsWith(entry->d_name, "spool.db.corrupt-")) unlinkat(dirfd(dir), entry->d_name, 0);
-  }
-  closedir(dir);
-}
-
-// The database goes first, for certain: without its write-ahead log it could pass for sound and be an older
-// state, whose numbers would be given out again. The log goes along, as it must not be applied to the next
-// one.
-absl::Status MoveAside(const std::string& folder, const std::string& path, const std::string& aside) {
-  if (rename(path.c_str(), aside.c_str()) != 0) return ErrnoStatus(errno, absl::StrCat("rename ", path));
-  const UniqueFd dir(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!dir.valid() || fsync(dir.get()) != 0) return ErrnoStatus(errno, absl::StrCat("sync ", folder));
-  for (const char* suffix : {"-wal", "-journal"}) {
-    if (rename(absl::StrCat(path, suffix).c_str(), absl::StrCat(aside, suffix).c_str()) != 0 &&
-        errno != ENOENT) {
-      return ErrnoStatus(errno, absl::StrCat("rename ", path, suffix));
-    }
-  }
-  return absl::OkStatus();
-}
-
-// A database that is empty while its write-ahead log is not has lost what it held: SQLite would begin
-// a new one without a word.
-absl::Status CheckNotEmptied(const std::string& path) {
-  struct stat database {};
-  struct stat log {};
-  const bool empty = stat(path.c_str(), &database) == 0 && database.st_size == 0;
-  if (empty && stat(absl::StrCat(path, "-wal").c_str(), &log) == 0 && log.st_size > 0) {
-    return absl::DataLossError(absl::StrCat(path, " is empty, and its write-ahead log is not"));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CreateTables(Database& database) {
-  return database.Transact([&]() -> absl::Status {
-    for (const char* statement : kSchema) FM_RETURN_IF_ERROR(database.Run(statement));
-    const std::string epoch = RandomHex128();
-    FM_RETURN_IF_ERROR(database.Run("INSERT INTO state VALUES (1, ?, 0)", {std::string_view(epoch)}));
-    FM_RETURN_IF_ERROR(database.Run(kStartedTable));
-    return database.Run("PRAGMA user_version = 2");
-  });
-}
-
-absl::Status UpgradeFromFormat1(Database& database) {
-  return database.Transact([&]() -> absl::Status {
-    FM_RETURN_IF_ERROR(database.Run(kStartedTable));
-    return database.Run("PRAGMA user_version = 2");
-  });
-}
 
 v1::Event NewEvent(absl::Time now, const std::string& node, v1::Event::Kind kind, std::string message) {
   v1::Event event;
@@ -134,7 +50,7 @@ absl::StatusOr<std::unique_ptr<Spool>> Spool::Open(const Options& options, Clock
     return absl::InvalidArgumentError(absl::StrCat("spool: max_bytes must be at least ", kMinBytes));
   }
   std::unique_ptr<Spool> spool(new Spool(options, clock));
-  FM_RETURN_IF_ERROR(Annotate(CheckUsable(options.folder, spool->path_), "spool"));
+  FM_RETURN_IF_ERROR(Annotate(PrepareFolder(options.folder, spool->path_), "spool"));
   MutexLock lock(spool->mu_);
   FM_RETURN_IF_ERROR(Annotate(spool->OpenOrReplace(), "spool"));
   return spool;
@@ -152,9 +68,7 @@ absl::Status Spool::Replace(const absl::Status& damage) {
   LogError("The spool is damaged; it is moved aside and a new epoch begins",
            {{"file", path_}, {"error", damage}});
   database_.reset();
-  RemoveEarlierDamagedFiles(options_.folder);
-  const std::string aside = absl::StrCat(path_, ".corrupt-", absl::ToUnixSeconds(clock_.Now()));
-  FM_RETURN_IF_ERROR(MoveAside(options_.folder, path_, aside));
+  FM_ASSIGN_OR_RETURN(const std::string aside, SetAside(path_, clock_.Now()));
   ++damaged_files_;
   const absl::Status opened = OpenDatabase();
   // One without its tables, as on a full disk, must not stay open as if it were the spool.
@@ -172,20 +86,7 @@ absl::Status Spool::Replace(const absl::Status& damage) {
 absl::Status Spool::OpenDatabase() {
   FM_RETURN_IF_ERROR(CheckNotEmptied(path_));
   FM_ASSIGN_OR_RETURN(database_, Database::Open(path_));
-  int64_t format = 0;
-  FM_RETURN_IF_ERROR(database_->Run("PRAGMA user_version", {}, [&](const Database::Row& row) {
-    format = row.Int(0);
-    return true;
-  }));
-  if (format > kFormat) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path_, " is of format ", format, ", written by a newer version"));
-  }
-  if (format == 0) {
-    FM_RETURN_IF_ERROR(CreateTables(*database_));
-  } else if (format == 1) {
-    FM_RETURN_IF_ERROR(UpgradeFromFormat1(*database_));
-  }
+  FM_RETURN_IF_ERROR(Annotate(PrepareTables(*database_), path_));
   const absl::Status loaded = LoadState();
   // Our own statements fit our own tables.
   if (absl::IsInternal(loaded)) return absl::DataLossError(Message(loaded));

@@ -46,18 +46,44 @@ def run_plugin(bin_dir, case, args):
     return {line["name"]: line["value"] for line in lines if line["type"] == "metric"}
 
 
-def compare(case, args):
-    """One row for each metric."""
-    pairs = []
-    for i in range(args.pairs):
-        order = (run_reference, run_plugin) if i % 2 == 0 else (run_plugin, run_reference)
-        results = {side: side(args.bin_dir, case, args) for side in order}
-        pairs.append((results[run_reference], results[run_plugin]))
-    for name in case["metrics"]:
-        ratios = [plugin[name] / reference[name] for reference, plugin in pairs]
-        yield {"metric": name, "unit": case["unit"], "reference": max(r[name] for r, _ in pairs),
-               "plugin": max(p[name] for _, p in pairs),
+def in_turns(reference, other, pairs):
+    """What both gave, pair by pair; each is as often the first of a pair as the second."""
+    results = []
+    for i in range(pairs):
+        order = (reference, other) if i % 2 == 0 else (other, reference)
+        given = {side: side() for side in order}
+        results.append((given[reference], given[other]))
+    return results
+
+
+def rows_of(metrics, unit, pairs, side="plugin"):
+    """One row for each metric of `pairs`, as in_turns gives them."""
+    for name in metrics:
+        ratios = [other[name] / reference[name] for reference, other in pairs]
+        yield {"metric": name, "unit": unit, "reference": max(r[name] for r, _ in pairs),
+               side: max(o[name] for _, o in pairs),
                "ratio": statistics.median(ratios), "least_ratio": min(ratios), "largest_ratio": max(ratios)}
+
+
+def report(rows, tolerance, pairs, json_file, sides=("reference", "plugin")):
+    """Prints the rows, writes them where asked, and returns the exit status."""
+    print("%-8s %-8s %10s %10s %8s   %s" % ("metric", "unit", *sides, "ratio", "of the pairs"))
+    for row in rows:
+        row["within"] = abs(row["ratio"] - 1) <= tolerance
+        print("%-8s %-8s %10.3f %10.3f %8.4f   %.3f to %.3f%s" % (
+            row["metric"], row["unit"], row["reference"], row[sides[1]], row["ratio"], row["least_ratio"],
+            row["largest_ratio"], "" if row["within"] else "   OUTSIDE"))
+    within = all(row["within"] for row in rows)
+    if json_file:
+        with open(json_file, "w", encoding="utf-8") as file:
+            json.dump({"pairs": pairs, "tolerance": tolerance, "within": within, "rows": rows}, file, indent=1)
+    return 0 if within else 1
+
+
+def compare(case, args):
+    pairs = in_turns(lambda: run_reference(args.bin_dir, case, args), lambda: run_plugin(args.bin_dir, case, args),
+                     args.pairs)
+    return rows_of(case["metrics"], case["unit"], pairs)
 
 
 def main():
@@ -72,18 +98,7 @@ def main():
     parser.add_argument("--only", choices=[case["plugin"] for case in CASES])
     args = parser.parse_args()
     rows = [row for case in CASES if args.only in (None, case["plugin"]) for row in compare(case, args)]
-    print("%-8s %-8s %10s %10s %8s   %s" % ("metric", "unit", "reference", "plugin", "ratio", "of the pairs"))
-    for row in rows:
-        row["within"] = abs(row["ratio"] - 1) <= args.tolerance
-        print("%-8s %-8s %10.2f %10.2f %8.3f   %.3f to %.3f%s" % (
-            row["metric"], row["unit"], row["reference"], row["plugin"], row["ratio"], row["least_ratio"],
-            row["largest_ratio"], "" if row["within"] else "   OUTSIDE"))
-    within = all(row["within"] for row in rows)
-    if args.json:
-        with open(args.json, "w", encoding="utf-8") as file:
-            json.dump({"pairs": args.pairs, "tolerance": args.tolerance, "within": within, "rows": rows}, file,
-                      indent=1)
-    return 0 if within else 1
+    return report(rows, args.tolerance, args.pairs, args.json)
 
 
 if __name__ == "__main__":

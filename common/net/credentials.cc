@@ -12,11 +12,14 @@ namespace {
 
 namespace tls = grpc::experimental;
 
-constexpr unsigned kReloadSeconds = 5;
+// How often the files are read. A client needs its certificate when it connects, and there are many clients,
+// whose nodes are not to feel them.
+constexpr unsigned kServerReloadSeconds = 5;
+constexpr unsigned kClientReloadSeconds = 60;
 
-std::shared_ptr<tls::FileWatcherCertificateProvider> Watch(const TlsFiles& files) {
+std::shared_ptr<tls::FileWatcherCertificateProvider> Watch(const TlsFiles& files, unsigned reload_seconds) {
   return std::make_shared<tls::FileWatcherCertificateProvider>(files.key, files.certificate, files.ca,
-                                                               kReloadSeconds);
+                                                               reload_seconds);
 }
 
 }  // namespace
@@ -25,7 +28,7 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials
   if (!files.enabled()) return grpc::InsecureChannelCredentials();
   FM_RETURN_IF_ERROR(CheckTlsFiles(files));
   tls::TlsChannelCredentialsOptions options;
-  options.set_certificate_provider(Watch(files));
+  options.set_certificate_provider(Watch(files, kClientReloadSeconds));
   options.watch_root_certs();
   options.watch_identity_key_cert_pairs();
   return tls::TlsCredentials(options);
@@ -34,7 +37,7 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(const TlsFiles& files) {
   if (!files.enabled()) return grpc::InsecureServerCredentials();
   FM_RETURN_IF_ERROR(CheckTlsFiles(files));
-  tls::TlsServerCredentialsOptions options(Watch(files));
+  tls::TlsServerCredentialsOptions options(Watch(files, kServerReloadSeconds));
   options.watch_root_certs();
   options.watch_identity_key_cert_pairs();
   options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);

@@ -1,7 +1,8 @@
 // gRPC credentials for both ends from the paths of PEM files.
 //
-// With files: TLS 1.3, both sides show a certificate, files are looked at again every few seconds so that
-// renewed ones are taken without a restart. Without: plaintext, which both daemons allow on loopback only.
+// With files: TLS 1.3, both sides show a certificate, files are looked at again, by a server every 5 s and by
+// a client every minute, so that renewed ones are taken without a restart. Without: plaintext, which both
+// daemons allow on loopback only.
 //
 // Thread-safety: functions without state. Errors: those of CheckTlsFiles.
 #ifndef FLEETMARK_COMMON_NET_CREDENTIALS_H_

@@ -80,6 +80,11 @@ def last_words(text: str) -> str:
     return "; ".join(lines)[-300:] or "it said nothing"
 
 
+def without_retries(text: str) -> str:
+    """sbatch's words without those it said before it tried again: only the last try decides."""
+    return "\n".join(line for line in text.splitlines() if "sleeping and retrying" not in line)
+
+
 def home_of_user() -> str:
     try:
         return pwd.getpwuid(os.getuid()).pw_dir
@@ -118,11 +123,12 @@ class SlurmClient:
             self.cluster = parsed[1]
             return parsed[0]
         message = last_words(done.stderr)
-        if _FULL.search(done.stderr):
+        final = without_retries(done.stderr)
+        if _FULL.search(final):
             raise SubmitRefused(message, full=True)
-        if _UNREACHABLE.search(done.stderr):
+        if _UNREACHABLE.search(final):
             raise SlurmUnreachable(message)
-        raise SubmitRefused(message, parameters=bool(_PARAMETERS.search(done.stderr)))
+        raise SubmitRefused(message, parameters=bool(_PARAMETERS.search(final)))
 
     def show(self, job_id: str) -> JobRecord:
         """What slurmctld knows of the job. JobUnknown, SlurmUnreachable."""

@@ -192,11 +192,12 @@ class JobRun:
         return None
 
     def _take_back(self) -> None:
+        seconds = CANCEL_SECONDS if isinstance(sys.exc_info()[1], Stopped) else None
         if self._job_id is not None:
-            if not self._client.cancel(self._job_id, CANCEL_SECONDS):
+            if not self._client.cancel(self._job_id, seconds):
                 print("job %s could not be cancelled; the next run does it" % self._job_id, file=sys.stderr)
         elif self._submitting and sys.exc_info()[0] is not None:
-            self._client.cancel_named(self._job.submission.name, CANCEL_SECONDS)
+            self._client.cancel_named(self._job.submission.name, seconds)
 
     def _report(self, verdict: Verdict) -> None:
         if verdict.record is not None and verdict.record.node_fault:
@@ -213,7 +214,7 @@ class JobRun:
             self._plugin.invalid(str(error))
             return
         host = verdict.record.only_node if verdict.record and self._job.label_host else None
-        write_values(self._plugin, values, {"host": host} if host else {})
+        fleetmark_output.write_values(self._plugin, values, {"host": host} if host else {})
 
     def _read_values(self) -> Sequence[Value]:
         self._await_output()
@@ -235,14 +236,6 @@ class JobRun:
         except OutputError as error:
             text = str(error)
         print("The job's output ends with:\n%s" % text[-4000:], file=sys.stderr)
-
-
-def write_values(plugin: Plugin, values: Sequence[Value], labels: Mapping[str, str]) -> None:
-    """Values of which one name and label set has several are repetitions."""
-    keys = [(v.name, tuple(sorted(v.labels.items()))) for v in values]
-    for value, key in zip(values, keys):
-        write = plugin.sample if value.repetition or keys.count(key) > 1 else plugin.metric
-        write(value.name, value.value, value.unit, {**labels, **value.labels}, value.better)
 
 
 def run(plugin: Plugin) -> None:

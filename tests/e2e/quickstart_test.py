@@ -38,7 +38,8 @@ class QuickstartTest(EndToEndTest):
         self.assertEqual(status, 0, output[-3000:])
         self.assert_measured(output)
         self.assertIn(first, output)
-        self.assertRegex(output, r"triad .* 2  ")
+        samples = int(re.search(r"triad .*higher +(\d+) ", output).group(1))
+        self.assertGreaterEqual(samples, 2)  # the agent measures on its own too
 
 
 if __name__ == "__main__":

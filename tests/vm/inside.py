@@ -27,6 +27,8 @@ def write_config(folder):
     (folder / "agent.yaml").write_text(
         "node: {name: vm}\ncollectors: ['127.0.0.1:9410']\nplugin_paths: [/opt/hostile]\n"
         "data_dir: /var/lib/fleetmark/agent\nplugins: {memory_max: 48MiB, max_processes: 64}\n"
+        # The guest has one slow processor, and this program asks the collector on it.
+        "gate: {cool_down: 1s, pressure: {enabled: false}}\n"
         f"benchmarks:\n{benchmarks}")
 
 

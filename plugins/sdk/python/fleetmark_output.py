@@ -10,6 +10,7 @@ Needs Python 3.9; copy this file into the plugin's folder.
 
 from __future__ import annotations
 
+import collections
 import json
 import math
 import re
@@ -17,7 +18,10 @@ import statistics
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Callable, Iterator, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Callable, Iterator, Mapping, Optional, Sequence
+
+if TYPE_CHECKING:
+    from fleetmark_plugin import Plugin
 
 MAX_MATCHES = 10_000  # of one pattern in one text
 MAX_OUTPUT_BYTES = 64 << 20
@@ -221,3 +225,12 @@ def read_by_program(program: str, reader: str, path: Path, timeout: float = 60) 
     if not values:
         raise OutputError("reader %s finds no metric: %s" % (reader, "; ".join(map(str, problems)) or said))
     return values
+
+
+def write_values(plugin: Plugin, values: Sequence[Value], labels: Mapping[str, str]) -> None:
+    """Values of which one name and label set has several are repetitions. `labels` are added to each."""
+    keys = collections.Counter((v.name, tuple(sorted(v.labels.items()))) for v in values)
+    for value in values:
+        several = keys[value.name, tuple(sorted(value.labels.items()))] > 1
+        write = plugin.sample if value.repetition or several else plugin.metric
+        write(value.name, value.value, value.unit, {**labels, **value.labels}, value.better)

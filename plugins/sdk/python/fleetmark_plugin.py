@@ -49,6 +49,10 @@ class Plugin:
     def event(self, message):
         self._write(type="event", message=message)
 
+    def artifact(self, name, path):
+        """A small file in the working folder."""
+        self._write(type="artifact", name=name, path=path)
+
     def invalid(self, message):
         """The plugin's own check of its result failed: nothing of this run may be used."""
         self._write(type="invalid", message=message)

@@ -6,7 +6,8 @@ import unittest
 from harness import Plugin, plugins_dir
 
 # What these measure is elsewhere, and where it is not there they say so.
-NEED = {"slurm_job": "Slurm"}
+NEED = {"cerebras": "Cerebras", "graphcore": "Graphcore", "kubernetes_job": "Kubernetes", "ml_train": "PyTorch",
+        "reframe": "ReFrame", "slurm_job": "Slurm", "torch_gemm": "PyTorch"}
 
 
 class SelfCheck(unittest.TestCase):

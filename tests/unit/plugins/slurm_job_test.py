@@ -253,6 +253,15 @@ class RefusalTest(unittest.TestCase):
         self.assertEqual(result.status, 75, result)
         self.assertIn("gone from the queue", result.log)
 
+    def test_the_last_try_of_sbatch_decides(self):
+        busy = "echo 'sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying' >&2; "
+        result = self.run_with({"sbatch": busy + "echo 'sbatch: error: Batch job submission failed: Invalid partition "
+                                                 "name specified' >&2; exit 1"})
+        self.assertEqual(result.status, 78, result)
+        result = self.run_with({"sbatch": busy + "echo 'sbatch: error: Batch job submission failed: Slurm temporarily "
+                                                 "unable to accept job' >&2; exit 1"})
+        self.assertEqual(result.status, 75, result)
+
     def test_slurm_that_stays_away_is_told_to_cancel(self):
         result = self.run_with({"sbatch": "echo 31", "scontrol": "echo 'Connection refused' >&2; exit 1"})
         self.assertEqual(result.status, 75, result)
