@@ -13,7 +13,9 @@
 //   busy      every 12th node waits, since a job is on it
 //
 // With --hostile, node n00003's label, log, reason and note hold what must never be taken for HTML.
-// With --hold it stays connected, sends heartbeats, and answers requests to run now until it is told to end.
+// With --hold it stays connected, measures again at each step, and answers requests to run now, until it is
+// told to end. With --demo each node has the label simulated=yes, by which the page says what it shows.
+// --owner=TEXT is a mark by which a script finds the process again.
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 
@@ -23,6 +25,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <map>
 #include <memory>
 #include <string>
@@ -37,6 +40,7 @@
 
 #include "bench/store/fleet_load.h"
 #include "common/base/clock.h"
+#include "common/base/mutex.h"
 #include "common/base/ulid.h"
 #include "fleetmark/v1/agent.grpc.pb.h"
 
@@ -57,6 +61,7 @@ struct SeedOptions {
   int parts = 0;  // further metrics of `stream`, beside the five
   bool hostile = false;
   bool hold = false;
+  bool demo = false;
 };
 
 [[noreturn]] void Die(const std::string& what) {
@@ -140,16 +145,22 @@ class SeedStream {
     if (sequence_ > 0) return;  // seeded before
     v1::AgentMessage message;
     for (int64_t step = 0; step < options_.runs; ++step) {
-      for (size_t benchmark = 0; benchmark < kBenchmarks.size(); ++benchmark) {
-        FillRun(step, benchmark, NextRecord(&message)->mutable_run());
-      }
-      AddEvents(step, &message);
+      AddStep(step, &message);
       if (message.records().records_size() >= kRunsPerMessage) Flush(&message);
     }
     Flush(&message);
   }
 
+  // The `step`-th runs after the history, from 0 on.
+  void SendStep(int64_t step) {
+    MutexLock lock(mu_);
+    v1::AgentMessage message;
+    AddStep(options_.runs + step, &message);
+    Flush(&message);
+  }
+
   void SendHeartbeat() {
+    MutexLock lock(mu_);
     v1::AgentMessage message;
     v1::Heartbeat& beat = *message.mutable_heartbeat();
     const int64_t now = absl::ToUnixNanos(RealClock().Now());
@@ -202,6 +213,7 @@ class SeedStream {
     labels["class"] = IsGpu(node_) ? "gpu" : (IsLarge(node_) ? "cpu-large" : "cpu");
     labels["cluster"] = node_ % 2 == 0 ? "north" : "south";
     if (options_.hostile && node_ == 3) labels["owner"] = kHostile;
+    if (options_.demo) labels["simulated"] = "yes";
     hello->set_epoch(absl::StrFormat("%032d", 1));
     hello->set_agent_version("0.1.0");
     hello->set_time_unix_ns(absl::ToUnixNanos(RealClock().Now()));
@@ -222,11 +234,18 @@ class SeedStream {
       v1::Benchmark& benchmark = *hello->add_benchmarks();
       benchmark.set_name(name);
       benchmark.set_plugin(name);
-      benchmark.set_schedule("every 1h");
+      benchmark.set_schedule(absl::StrCat("every ", options_.step_seconds, "s"));
       benchmark.set_enabled(true);
       benchmark.set_suite("default");
     }
     hello->set_first_sequence(1);
+  }
+
+  void AddStep(int64_t step, v1::AgentMessage* message) {
+    for (size_t benchmark = 0; benchmark < kBenchmarks.size(); ++benchmark) {
+      FillRun(step, benchmark, NextRecord(message)->mutable_run());
+    }
+    AddEvents(step, message);
   }
 
   v1::Record* NextRecord(v1::AgentMessage* message) {
@@ -338,6 +357,7 @@ class SeedStream {
 
   void Say(const v1::RunNow& asked, v1::RunProgress::State state, double fraction, const std::string& what,
            const v1::Run* run) {
+    MutexLock lock(mu_);
     v1::AgentMessage message;
     v1::RunProgress& progress = *message.mutable_progress();
     progress.set_request_id(asked.request_id());
@@ -358,8 +378,7 @@ class SeedStream {
       Say(asked, v1::RunProgress::STATE_RUNNING, part / 5.0, absl::StrCat("part ", part, " of 5"), nullptr);
       WaitFor(RealClock(), absl::Milliseconds(250));
     }
-    v1::AgentMessage message;
-    v1::Run& run = *NextRecord(&message)->mutable_run();
+    v1::Run run;
     for (size_t i = 0; i < kBenchmarks.size(); ++i) {
       if (kBenchmarks[i] == asked.benchmark()) FillRun(options_.runs - 1, i, &run);
     }
@@ -370,11 +389,15 @@ class SeedStream {
     run.set_trigger(v1::TRIGGER_MANUAL);
     run.set_request_id(asked.request_id());
     Say(asked, v1::RunProgress::STATE_FINISHED, 1, "", &run);
+    MutexLock lock(mu_);
+    v1::AgentMessage message;
+    *NextRecord(&message)->mutable_run() = run;
     Flush(&message);
   }
 
   const SeedOptions& options_;
   const int node_;
+  Mutex mu_;  // of what is sent once the stream is held
   const int64_t end_ns_;
   grpc::ClientContext context_;
   std::unique_ptr<grpc::ClientReaderWriter<v1::AgentMessage, v1::CollectorMessage>> stream_;
@@ -427,8 +450,13 @@ void Hold(const SeedOptions& options, const sigset_t& signals) {
   }
   printf("holding %zu nodes\n", streams.size());
   fflush(stdout);
-  int signal = 0;
-  sigwait(&signals, &signal);
+  const timespec step{.tv_sec = options.step_seconds, .tv_nsec = 0};
+  for (int64_t i = 0; sigtimedwait(&signals, nullptr, &step) < 0; ++i) {
+    for (auto& stream : streams) {
+      stream->SendStep(i);
+      stream->SendHeartbeat();
+    }
+  }
   for (auto& stream : streams) stream->Cancel();
   for (std::thread& thread : serving) thread.join();
   for (auto& stream : streams) stream->Finish();
@@ -457,6 +485,7 @@ int Main(const std::vector<std::string>& arguments) {
     o.step_seconds = IntFlag(argument, "step_seconds", static_cast<int>(o.step_seconds));
     o.hostile = o.hostile || argument == "--hostile";
     o.hold = o.hold || argument == "--hold";
+    o.demo = o.demo || argument == "--demo";
     if (argument == "--help") {
       printf(
           "seed_fleet [--port=N] [--nodes=N] [--runs=N] [--step_seconds=N] [--parts=N] [--hostile] "

@@ -137,7 +137,7 @@ function App() {
   const [help, showHelp] = useState(false);
   useKeys(showHelp);
   const view = route.path[0] ?? '';
-  const current = VIEWS.find((v) => (v.path[0] ?? '') === view) ?? VIEWS[view === 'nodes' ? 0 : 1];
+  const current = VIEWS.find((v) => (v.path[0] ?? '') === view) ?? VIEWS[0];
   useEffect(() => {
     const parts = [route.path.at(-1) && VIEWS.every((v) => v.path[0] !== route.path.at(-1)) ? route.path.at(-1) : '',
       current.title, 'Fleetmark'];

@@ -73,7 +73,8 @@ const compareLink = (f) => link(['compare'], {
 const whereNode = (f) => f.series?.node || nodesOf(f)[0] || '';
 
 // Steps to take, the first one first: {text, code?, href?}.
-export function advice(f) {
+// `here`: shown on the finding's own page.
+export function advice(f, here = false) {
   const node = whereNode(f), benchmark = f.series?.benchmark || f.members?.[0]?.benchmark || '';
   const again = node && benchmark ? {text: 'Measure again', code: `fleetmark run ${node} ${benchmark}`} : null;
   if (f.direction === 'DIRECTION_BETTER') {
@@ -100,7 +101,7 @@ export function advice(f) {
       href: link([], {q: `${best.attribute}=${best.value}`, group: best.attribute})});
     steps.push({text: 'Measure one of them again', code: again?.code});
   } else {
-    if ((f.events ?? []).length) steps.push({text: 'Look at what changed on the node at that time', href: link(['findings', f.finding_id])});
+    if ((f.events ?? []).length) steps.push({text: `Look at what changed on the node at that time${here ? ', below' : ''}`, href: here ? null : link(['findings', f.finding_id])});
     const state = f.confirmation?.state;
     if (again && state !== 'STATE_CONFIRMED') steps.push({...again, text: 'Measure again to be sure'});
     if (node) steps.push({text: 'Compare the node with the others', href: compareLink(f)});

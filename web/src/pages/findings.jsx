@@ -82,8 +82,8 @@ function List({params}) {
     <Answer answer={answer}>{() => (list.length === 0 ? <Empty title={params.q || params.kind ? 'No finding matches' : state === 'open' && direction === 'worse' ? 'Nothing is worse than it was' : 'None'}>
       <p>A change shows here once a series has enough samples to tell it from noise.
         {(params.q || params.kind || state !== 'all' || direction !== 'all') && <> <a href={link(['findings'], {state: 'all', direction: 'all'})}>Show all, closed ones too</a></>}</p></Empty> :
-      <><ol class="problems">{list.slice(0, most).map((f, i) => <Row key={f.finding_id} finding={f} chosen={i === chosen}/>)}</ol>
-        {list.length > most && <button type="button" class="link" onClick={() => more(most + 200)}>Show more of {plural(list.length, 'finding')}</button>}</>)}</Answer>
+      <section aria-label="Findings"><ol class="problems">{list.slice(0, most).map((f, i) => <Row key={f.finding_id} finding={f} chosen={i === chosen}/>)}</ol>
+        {list.length > most && <button type="button" class="link" onClick={() => more(most + 200)}>Show more of {plural(list.length, 'finding')}</button>}</section>)}</Answer>
   </>;
 }
 
@@ -150,10 +150,10 @@ function Details({f}) {
       <small>on <span class="name">{f.series?.node ? <a href={link(['nodes', f.series.node])}>{f.series.node}</a> : whereOf(f)}</span>{extent(f) && `, ${extent(f)}`}, since <When ms={onset(f)} also/>
         {f.state === 'STATE_CLOSED' && <>, closed <When ms={ms(f.closed_unix_ns)}/></>}</small></h1>
     <p class="lead">{f.explanation}.</p>
-    <section class="do" aria-labelledby="do"><h2 id="do">What to do</h2><Steps steps={advice(f)}/></section>
+    <section class="do" aria-labelledby="do"><h2 id="do">What to do</h2><Steps steps={advice(f, true)}/></section>
     <Picture f={f}/>
     <section aria-labelledby="evidence"><h2 id="evidence">Evidence</h2><dl class="facts">
-      <Pair name="What was found">{KIND[f.kind]}, {d.text} <span class="dim">by {f.detector}</span></Pair>
+      <Pair name="What was found">{KIND[f.kind]}, {d.text} <span class="dim">· detector: {f.detector}</span></Pair>
       {hasSize(f) && <Pair name={f.kind === 'KIND_PEER' ? 'Its peers' : 'Before'}>{number(f.before, 5)} {unit}{f.samples_before > 0 && <span class="dim"> · {plural(f.samples_before, 'sample')}</span>}</Pair>}
       {hasSize(f) && <Pair name={f.kind === 'KIND_PEER' ? 'It' : 'After'}>{number(f.after, 5)} {unit}{f.samples_after > 0 && <span class="dim"> · {plural(f.samples_after, 'sample')}</span>}</Pair>}
       {hasSize(f) && <Pair name="Size">{sizeOf(f)}{(f.change_low || f.change_high) ? <span class="dim"> · with 95 % confidence {changeText(f.change_low)} to {changeText(f.change_high)}</span> : null}</Pair>}

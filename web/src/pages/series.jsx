@@ -83,7 +83,10 @@ function SeriesView({series, params, findings, events}) {
   const curve = read.data ?? kept.current;  // while another time is read, what is there stays
   const [hover, setHover] = useState(null);
   const mine = findings.filter((f) => f.series_id === series.series_id || (f.members ?? []).some((m) => m.series_id === series.series_id));
-  const open = mine.find((f) => f.state === 'STATE_OPEN') ?? null;
+  // One that is a member of another is told by that.
+  const members = new Set(mine.flatMap((f) => (f.members ?? []).map((m) => m.finding_id)));
+  const told = mine.filter((f) => !members.has(f.finding_id)).sort((a, b) => onset(b) - onset(a));
+  const open = told.find((f) => f.state === 'STATE_OPEN') ?? null;
   const drawn = useMemo(() => {
     if (!curve) return null;
     const values = curve.value.map(Number), summaries = curve.bucket_seconds > 0;
@@ -126,7 +129,7 @@ function SeriesView({series, params, findings, events}) {
     </section>
     {shownEvents.length > 0 && <section aria-labelledby="events"><h2 id="events">Events in this time</h2>
       <ul class="changes">{shownEvents.slice(0, 20).map((m, i) => <li key={i}><T>{m.text}</T><span class="dim"> · <When ms={m.ms} also/></span></li>)}</ul></section>}
-    {mine.slice(0, 5).map((f) => <BeforeAndAfter key={f.finding_id} series={series} finding={f}/>)}
+    {told.slice(0, 5).map((f) => <BeforeAndAfter key={f.finding_id} series={series} finding={f}/>)}
   </>;
 }
 

@@ -70,6 +70,18 @@ function painter(latest) {
   };
 }
 
+// Marks of the time axis: the hour, and the day where it begins or is new; days alone over longer times.
+function ticks(u, splits) {
+  const span = u.scales.x.max - u.scales.x.min;
+  let last = '';
+  return splits.map((s) => {
+    const text = time(s * 1000), day = text.slice(0, 10), clock = text.slice(11, span < 600 ? 19 : 16);
+    const shown = span > 6 * 86400 ? (span > 300 * 86400 ? day.slice(0, 7) : day.slice(5)) : day === last ? clock : `${clock}\n${day}`;
+    last = day;
+    return shown;
+  });
+}
+
 function options(props, width, latest, view) {
   const axis = {stroke: colour('muted'), grid: {stroke: colour('line'), width: 1}, ticks: {stroke: colour('line'), width: 1},
     font: '12px system-ui, sans-serif'};
@@ -90,7 +102,7 @@ function options(props, width, latest, view) {
       const pad = (most - least) * 0.06 || Math.abs(most) * 0.05 || 1;
       return [least - pad, most + pad];
     }}},
-    axes: [axis, {...axis, size: 68, values: (u, list) => list.map((v) => number(v, 5))}],
+    axes: [{...axis, values: ticks, space: 70}, {...axis, size: 68, values: (u, list) => list.map((v) => number(v, 5))}],
     series: [{}, {stroke: colour('data'), width: 1.6, spanGaps: false, points: {show: !summaries && props.values.length <= 300, size: 4}},
       ...(summaries ? [edge, edge] : [])],
     bands: summaries ? [{series: [3, 2], fill: colour('range')}] : [],
