@@ -21,10 +21,6 @@ constexpr absl::Duration kAnswerWithin = absl::Seconds(2);
 constexpr absl::Duration kLongestRun = absl::Hours(25);
 constexpr char kExitStatusHeader[] = "X-Exit-Status";
 
-HttpResponse Text(int status, std::string body) {
-  return {.status = status, .content_type = "text/plain; charset=utf-8", .body = std::move(body)};
-}
-
 absl::StatusOr<LocalRunRequest> ParseRunRequest(const HttpRequest& http) {
   LocalRunRequest request;
   request.benchmark = http.Query("benchmark");
@@ -90,17 +86,17 @@ RunReport ReportRun(const v1::RunProgress& progress) {
 void ServeLocalControl(LocalControlHandlers handlers, HttpServer& server) {
   server.Handle("GET", "/health", [handlers](const HttpRequest&) -> absl::StatusOr<HttpResponse> {
     const std::string problem = handlers.problem();
-    if (!problem.empty()) return Text(503, absl::StrCat("unhealthy: ", problem, "\n"));
-    return Text(200, absl::StrCat("ok: ", handlers.health_line(), "\n"));
+    if (!problem.empty()) return TextResponse(503, absl::StrCat("unhealthy: ", problem, "\n"));
+    return TextResponse(200, absl::StrCat("ok: ", handlers.health_line(), "\n"));
   });
   server.Handle("GET", "/plan", [handlers](const HttpRequest&) -> absl::StatusOr<HttpResponse> {
-    return Text(200, handlers.plan_text());
+    return TextResponse(200, handlers.plan_text());
   });
   server.Handle("POST", "/run", [handlers](const HttpRequest& http) -> absl::StatusOr<HttpResponse> {
     FM_ASSIGN_OR_RETURN(const LocalRunRequest request, ParseRunRequest(http));
     FM_ASSIGN_OR_RETURN(const v1::RunProgress progress, handlers.run(request));
     const RunReport report = ReportRun(progress);
-    HttpResponse response = Text(200, report.text);
+    HttpResponse response = TextResponse(200, report.text);
     response.headers[kExitStatusHeader] = absl::StrCat(report.exit_status);
     return response;
   });

@@ -5,6 +5,7 @@
 
 #include <climits>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -28,6 +29,13 @@ absl::StatusOr<std::map<std::string, std::string>> ParseLabels(const std::vector
     }
   }
   return labels;
+}
+
+absl::StatusOr<uint64_t> ParseSeriesId(const std::string& text) {
+  uint64_t id = 0;
+  if (absl::SimpleAtoi(text, &id)) return id;
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", text, "' is not the number of a series; `fleetmark series` lists them under ID"));
 }
 
 absl::StatusOr<v1::TimeRange> RangeSince(const std::string& since, absl::Time now) {

@@ -19,6 +19,9 @@ namespace fleetmark::cli {
 // "key=value" each.
 absl::StatusOr<std::map<std::string, std::string>> ParseLabels(const std::vector<std::string>& arguments);
 
+// A series' number as `fleetmark series` shows it.
+absl::StatusOr<uint64_t> ParseSeriesId(const std::string& text);
+
 // `since` before `now` until now; everything when it is empty.
 absl::StatusOr<v1::TimeRange> RangeSince(const std::string& since, absl::Time now);
 

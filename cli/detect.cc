@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 #include "google/protobuf/struct.pb.h"
 
+#include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/series_file.h"
 #include "cli/table.h"
@@ -149,11 +149,7 @@ CommandResult DetectInFile(const DetectOptions& options, const Output& output) {
 
 CommandResult DetectInStore(const DetectOptions& options, Session& session) {
   v1::ReadSamplesRequest request;
-  uint64_t id = 0;
-  if (!absl::SimpleAtoi(options.series, &id)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "'", options.series, "' is not the number of a series; `fleetmark series` lists them under ID"));
-  }
+  FM_ASSIGN_OR_RETURN(const uint64_t id, ParseSeriesId(options.series));
   request.set_series_id(id);
   request.set_limit(kMostStoredSamples);
   request.set_newest(true);

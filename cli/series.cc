@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 #include "cli/arguments.h"
@@ -86,11 +85,7 @@ void PrintSamples(const v1::ReadSamplesResponse& response, Session& session) {
 
 CommandResult ShowSamples(const SeriesOptions& options, Session& session) {
   v1::ReadSamplesRequest request;
-  uint64_t id = 0;
-  if (!absl::SimpleAtoi(options.id, &id)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "'", options.id, "' is not the number of a series; `fleetmark series` lists them under ID"));
-  }
+  FM_ASSIGN_OR_RETURN(const uint64_t id, ParseSeriesId(options.id));
   request.set_series_id(id);
   FM_ASSIGN_OR_RETURN(*request.mutable_range(), RangeSince(options.since, session.clock.Now()));
   request.set_limit(options.limit == 0 ? kSamplesShown : options.limit);

@@ -5,6 +5,8 @@
 #       files may include; tests/lint/layering_test.py reads them from build/<preset>/layers.json.
 #   fm_binary(NAME ...)   a program in build/<preset>/bin
 #   fm_test(NAME ...)     a GoogleTest program, run by ctest
+#   fm_proto_library(NAME f.proto DEPS fm targets...)
+#       the messages of a schema beside its only users; it may import the wire contract's
 #   fm_fuzz(NAME ...)     a fuzz target: libFuzzer in the fuzz preset; elsewhere a test that runs the kept
 #                         corpus (tests/fuzz/corpus/NAME) and a fixed number of mutations of it
 #
@@ -89,6 +91,23 @@ function(fm_library name)
     target_link_libraries(${name} INTERFACE ${ARG_DEPS} ${ARG_LIBS})
     target_include_directories(${name} INTERFACE ${CMAKE_SOURCE_DIR})
   endif()
+endfunction()
+
+function(fm_proto_library name proto)
+  cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
+  file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  set(out ${CMAKE_BINARY_DIR}/schemas)
+  string(REPLACE .proto .pb base ${folder}/${proto})
+  file(GLOB wire_contract ${CMAKE_SOURCE_DIR}/proto/fleetmark/v1/*.proto)
+  add_custom_command(
+    OUTPUT ${out}/${base}.cc ${out}/${base}.h
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${out}
+    COMMAND protobuf::protoc -I ${CMAKE_SOURCE_DIR} -I ${CMAKE_SOURCE_DIR}/proto --cpp_out=${out} ${folder}/${proto}
+    DEPENDS ${proto} ${wire_contract}
+    WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  add_library(${name} STATIC ${out}/${base}.cc)
+  target_link_libraries(${name} PUBLIC protobuf::libprotobuf ${ARG_DEPS})
+  target_include_directories(${name} SYSTEM PUBLIC ${out})
 endfunction()
 
 function(fm_binary name)

@@ -59,33 +59,20 @@ absl::StatusOr<HttpResponse> Answer(const absl::StatusOr<Response>& result) {
   return response;
 }
 
-HttpResponse Text(int status, std::string body) {
-  HttpResponse response;
-  response.status = status;
-  response.content_type = "text/plain; charset=utf-8";
-  response.body = std::move(body);
-  return response;
-}
-
-std::string Header(const HttpRequest& request, const char* name) {
-  const auto it = request.headers.find(name);
-  return it == request.headers.end() ? std::string() : it->second;
-}
-
 // See the header: what a browser can't send from another site without asking first.
 absl::Status CheckPost(const HttpRequest& request) {
-  const std::string type = Header(request, "content-type");
+  const std::string type = request.Header("content-type");
   const std::string media(absl::StripAsciiWhitespace(absl::string_view(type).substr(0, type.find(';'))));
   if (!absl::EqualsIgnoreCase(media, "application/json")) {
     return absl::InvalidArgumentError("Content-Type must be application/json");
   }
-  const std::string origin = Header(request, "origin");
-  const std::string host = Header(request, "host");
+  const std::string origin = request.Header("origin");
+  const std::string host = request.Header("host");
   if (!origin.empty() && origin != absl::StrCat("http://", host) &&
       origin != absl::StrCat("https://", host)) {
     return absl::PermissionDeniedError(absl::StrCat("requests from ", origin, " are not allowed"));
   }
-  const std::string site = Header(request, "sec-fetch-site");
+  const std::string site = request.Header("sec-fetch-site");
   if (!site.empty() && site != "same-origin" && site != "none") {
     return absl::PermissionDeniedError("requests from other sites are not allowed");
   }
@@ -149,13 +136,13 @@ class HttpRoutes::Impl : public std::enable_shared_from_this<HttpRoutes::Impl> {
     Handle(server, "GET", "/runs/([^/]+)", &Impl::GetRun);
     Handle(server, "POST", "/events", &Impl::AddEvent);
     Handle(server, "POST", "/nodes/([^/]+)/run/([^/]+)", &Impl::RunNow);
-    server.Handle("GET", "/healthz", [](const HttpRequest&) { return Text(200, "ok\n"); });
+    server.Handle("GET", "/healthz", [](const HttpRequest&) { return TextResponse(200, "ok\n"); });
     server.Handle("GET", "/readyz", [self = shared_from_this()](const HttpRequest&) {
       const absl::Status ready = self->api_.Ready();
-      return ready.ok() ? Text(200, "ok\n") : Text(503, absl::StrCat(ready.message(), "\n"));
+      return ready.ok() ? TextResponse(200, "ok\n") : TextResponse(503, absl::StrCat(ready.message(), "\n"));
     });
     server.Handle("GET", "/metrics", [self = shared_from_this()](const HttpRequest&) {
-      HttpResponse response = Text(200, self->options_.metrics->Serialize());
+      HttpResponse response = TextResponse(200, self->options_.metrics->Serialize());
       response.content_type = "text/plain; version=0.0.4; charset=utf-8";
       return response;
     });

@@ -4,6 +4,7 @@
 #include "absl/strings/str_join.h"
 
 #include "collector/promql/number_text.h"
+#include "common/base/quote_json.h"
 #include "common/base/status.h"
 #include "common/model/labels.h"
 
@@ -72,19 +73,7 @@ HttpResponse PrometheusError(const absl::Status& status) {
 
 std::string JsonString(std::string_view text) {
   bool repaired = false;
-  std::string out = "\"";
-  for (const char c : RepairUtf8(text, &repaired)) {
-    const auto u = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out.push_back('\\');
-      out.push_back(c);
-    } else if (u < 0x20) {
-      absl::StrAppend(&out, "\\u00", absl::Hex(u, absl::kZeroPad2));
-    } else {
-      out.push_back(c);
-    }
-  }
-  return out + "\"";
+  return QuoteJson(RepairUtf8(text, &repaired));
 }
 
 std::string JsonLabels(const promql::LabelSet& labels) {

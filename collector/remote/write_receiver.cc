@@ -22,24 +22,11 @@ constexpr int kRunsPerCall = 5000;
 constexpr int64_t kNsPerMs = 1'000'000;
 constexpr int64_t kMaxMs = 9'000'000'000'000;  // nanoseconds stay within int64
 
-HttpResponse Text(int status, std::string text) {
-  HttpResponse response;
-  response.status = status;
-  response.content_type = "text/plain; charset=utf-8";
-  response.body = std::move(text);
-  return response;
-}
-
-std::string HeaderOf(const HttpRequest& request, const char* name) {
-  const auto it = request.headers.find(name);
-  return it == request.headers.end() ? std::string() : it->second;
-}
-
 absl::StatusOr<remote::WriteRequest> ParseBody(const HttpRequest& request) {
-  if (!absl::StartsWithIgnoreCase(HeaderOf(request, "content-type"), "application/x-protobuf")) {
+  if (!absl::StartsWithIgnoreCase(request.Header("content-type"), "application/x-protobuf")) {
     return absl::InvalidArgumentError("Content-Type must be application/x-protobuf");
   }
-  if (HeaderOf(request, "content-encoding") != "snappy") {
+  if (request.Header("content-encoding") != "snappy") {
     return absl::InvalidArgumentError("Content-Encoding must be snappy");
   }
   FM_ASSIGN_OR_RETURN(const std::string body, SnappyDecompress(request.body, kMaxWriteBytes));
@@ -109,7 +96,7 @@ absl::Status ImportAll(std::vector<ImportedRuns::Run> runs, const ImportFn& impo
 
 HttpResponse TakeRemoteWrite(const HttpRequest& request, const ImportFn& import) {
   const absl::StatusOr<remote::WriteRequest> message = ParseBody(request);
-  if (!message.ok()) return Text(400, Message(message.status()) + "\n");
+  if (!message.ok()) return TextResponse(400, Message(message.status()) + "\n");
   ImportedRuns runs;
   Faults faults;
   for (const remote::TimeSeries& series : message->timeseries()) {
@@ -119,10 +106,10 @@ HttpResponse TakeRemoteWrite(const HttpRequest& request, const ImportFn& import)
   const absl::Status imported = ImportAll(runs.Take(), import, &faults);
   if (!imported.ok()) {
     const bool full = absl::IsResourceExhausted(imported);
-    return Text(full ? 429 : (IsRetryable(imported) ? 503 : 500), Message(imported) + "\n");
+    return TextResponse(full ? 429 : (IsRetryable(imported) ? 503 : 500), Message(imported) + "\n");
   }
-  if (faults.count == 0) return Text(204, "");
-  return Text(400, absl::StrCat(faults.count, " samples were not taken:\n", faults.reasons));
+  if (faults.count == 0) return TextResponse(204, "");
+  return TextResponse(400, absl::StrCat(faults.count, " samples were not taken:\n", faults.reasons));
 }
 
 void ServeRemoteWrite(HttpServer& server, ImportFn import) {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "collector/promql/series_naming.h"
-#include "collector/store/keys.h"
+#include "collector/store/values.h"
 #include "common/model/series.h"
 
 namespace fleetmark::collector {
@@ -16,12 +16,8 @@ namespace {
 
 constexpr int64_t kNsPerMs = 1'000'000;
 
-// As the store has it: the start; if it never started, when it was due; else the time in its id.
 int64_t TimeMs(const v1::Run& run) {
-  if (run.started_unix_ns() != 0) return run.started_unix_ns() / kNsPerMs;
-  if (run.scheduled_unix_ns() != 0) return run.scheduled_unix_ns() / kNsPerMs;
-  const std::optional<UlidBytes> id = UlidFromText(run.run_id());
-  return id.has_value() ? UlidUnixNs(*id) / kNsPerMs : 0;
+  return RunUnixNs(run, UlidFromText(run.run_id()).value_or(UlidBytes{})) / kNsPerMs;
 }
 
 void AddMetric(const promql::LabelSet& labels, double value, int64_t time_ms, remote::WriteRequest* out) {

@@ -84,12 +84,6 @@ absl::StatusOr<std::vector<v1::NodeRun>> ListRunsOfNode(const Database& db, RunR
 
 }  // namespace
 
-int64_t RunUnixNs(const v1::Run& run, const UlidBytes& id) {
-  if (run.started_unix_ns() != 0) return run.started_unix_ns();
-  if (run.scheduled_unix_ns() != 0) return run.scheduled_unix_ns();
-  return UlidUnixNs(id);
-}
-
 absl::StatusOr<bool> HasRun(const Database& db, const UlidBytes& id) {
   FM_ASSIGN_OR_RETURN(const std::optional<std::string> value, db.Get(Family::kRunIndex, UlidKey(id)));
   return value.has_value();

@@ -18,9 +18,6 @@
 
 namespace fleetmark::collector {
 
-// Where a run stands in time: its start; if it never started, when it was due; else its id's time.
-int64_t RunUnixNs(const v1::Run& run, const UlidBytes& id);
-
 absl::StatusOr<bool> HasRun(const Database& db, const UlidBytes& id);
 // The log is stored apart. With `metrics_apart` the metrics lie in the series.
 void PutRun(const std::string& node, const UlidBytes& id, const v1::Run& run, bool metrics_apart,

@@ -126,6 +126,12 @@ void SeriesStats::Add(int64_t time_unix_ns, double value) {
   ++samples;
 }
 
+int64_t RunUnixNs(const v1::Run& run, const UlidBytes& id) {
+  if (run.started_unix_ns() != 0) return run.started_unix_ns();
+  if (run.scheduled_unix_ns() != 0) return run.scheduled_unix_ns();
+  return UlidUnixNs(id);
+}
+
 std::string EncodeRunSummary(const RunSummary& summary) {
   std::string value = Versioned();
   value.push_back(static_cast<char>(summary.outcome));

@@ -55,6 +55,9 @@ struct RunSummary {
 std::string EncodeRunSummary(const RunSummary& summary);
 absl::StatusOr<RunSummary> DecodeRunSummary(std::string_view value);
 
+// Where a run stands in time: its start; if it never started, when it was due; else its id's time.
+int64_t RunUnixNs(const v1::Run& run, const UlidBytes& id);
+
 // run_index: where the run is.
 struct RunPlace {
   int64_t time_unix_ns = 0;

@@ -7,29 +7,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
+#include "common/base/quote_json.h"
 #include "common/base/status.h"
 #include "common/config/quantities.h"
 #include "common/model/labels.h"
 
 namespace fleetmark {
 namespace {
-
-std::string JsonText(std::string_view text) {
-  std::string out = "\"";
-  for (char c : text) {
-    const auto u = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out.push_back('\\');
-      out.push_back(c);
-    } else if (u < 0x20) {
-      absl::StrAppend(&out, "\\u00", absl::Hex(u, absl::kZeroPad2));
-    } else {
-      out.push_back(c);
-    }
-  }
-  out.push_back('"');
-  return out;
-}
 
 // A JSON number has no leading '+', '.' or zeros, and is finite.
 bool LooksLikeJsonNumber(const std::string& text) {
@@ -45,10 +29,10 @@ bool LooksLikeJsonNumber(const std::string& text) {
 }
 
 std::string ScalarJson(const YamlTree& tree) {
-  if (tree.quoted) return JsonText(tree.scalar);
+  if (tree.quoted) return QuoteJson(tree.scalar);
   if (tree.scalar == "true" || tree.scalar == "false" || tree.scalar == "null") return tree.scalar;
   if (!tree.scalar.empty() && LooksLikeJsonNumber(tree.scalar)) return tree.scalar;
-  return JsonText(tree.scalar);
+  return QuoteJson(tree.scalar);
 }
 
 std::string TreeJson(const YamlTree& tree) {
@@ -71,7 +55,7 @@ std::string TreeJson(const YamlTree& tree) {
   return absl::StrCat("{",
                       absl::StrJoin(sorted, ",",
                                     [](std::string* out, const auto& entry) {
-                                      absl::StrAppend(out, JsonText(entry.first), ":", entry.second);
+                                      absl::StrAppend(out, QuoteJson(entry.first), ":", entry.second);
                                     }),
                       "}");
 }

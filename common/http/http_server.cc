@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
+#include "common/base/quote_json.h"
 #include "common/base/status.h"
 #include "common/model/labels.h"
 
@@ -63,23 +64,6 @@ int HttpStatus(absl::StatusCode code) {
     default:
       return 500;
   }
-}
-
-std::string JsonEscape(const std::string& text) {
-  std::string out;
-  bool repaired = false;
-  for (char c : RepairUtf8(text, &repaired)) {
-    const auto u = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out.push_back('\\');
-      out.push_back(c);
-    } else if (u < 0x20) {
-      absl::StrAppend(&out, "\\u00", absl::Hex(u, absl::kZeroPad2));
-    } else {
-      out.push_back(c);
-    }
-  }
-  return out;
 }
 
 // Empty when it can't be done.
@@ -175,6 +159,11 @@ bool AcceptsEncoding(const HttpRequest& request, const std::string& encoding) {
   return false;
 }
 
+std::string HttpRequest::Header(const std::string& name) const {
+  const auto it = headers.find(name);
+  return it == headers.end() ? std::string() : it->second;
+}
+
 std::string ExactPath(const std::string& path) {
   std::string pattern;
   for (char c : path) {
@@ -185,11 +174,16 @@ std::string ExactPath(const std::string& path) {
   return pattern;
 }
 
+HttpResponse TextResponse(int status, std::string text) {
+  return {.status = status, .content_type = "text/plain; charset=utf-8", .body = std::move(text)};
+}
+
 HttpResponse ErrorResponse(const absl::Status& status) {
   HttpResponse response;
   response.status = HttpStatus(status.code());
-  response.body = absl::StrCat("{\"code\":\"", absl::StatusCodeToString(status.code()), "\",\"message\":\"",
-                               JsonEscape(Message(status)), "\"}\n");
+  bool repaired = false;
+  response.body = absl::StrCat("{\"code\":\"", absl::StatusCodeToString(status.code()),
+                               "\",\"message\":", QuoteJson(RepairUtf8(Message(status), &repaired)), "}\n");
   return response;
 }
 

@@ -30,6 +30,9 @@ struct HttpRequest {
 
   // The first value of `name` in the query; empty if there is none.
   std::string Query(const std::string& name) const;
+
+  // The header `name`, in lower case; empty if there is none.
+  std::string Header(const std::string& name) const;
 };
 
 struct HttpResponse {
@@ -42,6 +45,9 @@ struct HttpResponse {
   using Write = std::function<bool(const std::string&)>;
   std::function<bool(const Write&)> stream;
 };
+
+// Plain text.
+HttpResponse TextResponse(int status, std::string text);
 
 // An error becomes {"code": "...", "message": "..."} with the HTTP status that fits its code.
 using HttpHandler = std::function<absl::StatusOr<HttpResponse>(const HttpRequest&)>;

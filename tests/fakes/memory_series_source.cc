@@ -6,31 +6,29 @@
 namespace fleetmark::collector::promql {
 
 void MemorySeriesSource::Add(const LabelSet& labels, Point point) {
-  const auto [it, is_new] = positions_.try_emplace(labels, points_.size());
-  if (is_new) {
-    index_.Add(std::make_shared<const LabelSet>(labels));
-    points_.emplace_back();
-  }
-  points_[it->second].push_back(point);
+  const auto [it, is_new] = positions_.try_emplace(labels, series_.size());
+  if (is_new) series_.push_back({std::make_shared<const LabelSet>(labels), {}});
+  series_[it->second].points.push_back(point);
 }
 
 absl::StatusOr<std::vector<SelectedSeries>> MemorySeriesSource::Select(const Matchers& matchers,
                                                                        TimeSpan span, size_t limit) const {
   std::vector<SelectedSeries> out;
-  for (const uint32_t position : index_.Find(matchers)) {
-    const std::vector<Point>& points = points_[position];
+  for (uint32_t position = 0; position < series_.size(); ++position) {
+    const auto& [metric, points] = series_[position];
+    if (!MatchesAll(matchers, *metric)) continue;
     if (points.back().time_ms < span.from_ms || points.front().time_ms > span.to_ms) continue;
     if (out.size() == limit) return absl::ResourceExhaustedError("too many series");
     const int64_t length = points.back().time_ms - points.front().time_ms;
     const auto gaps = static_cast<int64_t>(points.size()) - 1;
-    out.push_back({index_.At(position), position, gaps == 0 ? 0 : length / gaps});
+    out.push_back({metric, position, gaps == 0 ? 0 : length / gaps});
   }
   return out;
 }
 
 absl::Status MemorySeriesSource::Read(const SelectedSeries& series, TimeSpan span, size_t limit,
                                       std::vector<Point>* points) const {
-  for (const Point& point : points_[series.id]) {
+  for (const Point& point : series_[series.id].points) {
     if (point.time_ms < span.from_ms || point.time_ms > span.to_ms) continue;
     if (points->size() == limit) return absl::ResourceExhaustedError("too many samples");
     points->push_back(point);

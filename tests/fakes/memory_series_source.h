@@ -7,7 +7,6 @@
 #include <map>
 #include <vector>
 
-#include "collector/promql/label_index.h"
 #include "collector/promql/series_source.h"
 
 namespace fleetmark::collector::promql {
@@ -24,9 +23,12 @@ class MemorySeriesSource final : public SeriesSource {
   absl::StatusOr<std::vector<MetricMetadata>> Metadata() const override;
 
  private:
+  struct Series {
+    Metric metric;
+    std::vector<Point> points;
+  };
   std::map<LabelSet, size_t> positions_;
-  LabelIndex index_;
-  std::vector<std::vector<Point>> points_;
+  std::vector<Series> series_;
 };
 
 }  // namespace fleetmark::collector::promql

@@ -77,7 +77,7 @@ class RemoteWriteTest(unittest.TestCase):
         def arrived():
             self.flush()
             return self.vm_count() >= count
-        harness.wait_for(f"{count} samples in VictoriaMetrics", arrived, 60)
+        harness.wait_for(f"{count} samples in VictoriaMetrics", arrived, 180)
         self.assertEqual(self.vm_count(), count)
 
     def test_a_file_goes_in_once_and_on_to_the_other_store(self):

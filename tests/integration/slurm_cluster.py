@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -32,6 +33,19 @@ def free_ports(count):
     for s in sockets:
         s.close()
     return ports
+
+
+def start_for(test_class, *args):
+    """A started cluster for all tests of a class, gone after them. `args` are a Cluster's after its folder."""
+    missing = missing_programs()
+    if missing:
+        raise AssertionError(f"deploy/install-deps.sh --dev installs what is missing: {missing}")
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="fm-slurm-"))
+    test_class.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
+    cluster = Cluster(folder, *args)
+    test_class.addClassCleanup(cluster.stop_all)
+    cluster.start()
+    return cluster
 
 
 class Cluster:

@@ -2,9 +2,7 @@
 
 import os
 import pathlib
-import shutil
 import subprocess
-import tempfile
 import threading
 import time
 import unittest
@@ -56,15 +54,9 @@ class Probe:
 class SlurmGateTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        missing = slurm_cluster.missing_programs()
-        if missing:
-            raise AssertionError(f"deploy/install-deps.sh --dev installs what is missing: {missing}")
-        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="fm-slurm-"))
-        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
-        cls.cluster = slurm_cluster.Cluster(cls.folder, NODES)
-        cls.addClassCleanup(cls.cluster.stop_all)
         begin = time.monotonic()
-        cls.cluster.start()
+        cls.cluster = slurm_cluster.start_for(cls, NODES)
+        cls.folder = cls.cluster.folder
         print(f"cluster of {len(NODES)} nodes idle after {time.monotonic() - begin:.1f} s")
 
     def probe(self, *args, **kwargs):

@@ -2,7 +2,6 @@
 
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
@@ -65,16 +64,9 @@ class Run(threading.Thread):
 class SlurmJobTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        missing = slurm_cluster.missing_programs()
-        if missing:
-            raise AssertionError(f"deploy/install-deps.sh --dev installs what is missing: {missing}")
-        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="fm-slurm-job-"))
-        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
-        cls.cluster = slurm_cluster.Cluster(
-            cls.folder, ["n1", "n2", "n3", "n4"], SETTINGS,
-            ["urgent Nodes=n3 PriorityTier=10 MaxTime=INFINITE State=UP"])
-        cls.addClassCleanup(cls.cluster.stop_all)
-        cls.cluster.start()
+        cls.cluster = slurm_cluster.start_for(
+            cls, ["n1", "n2", "n3", "n4"], SETTINGS, ["urgent Nodes=n3 PriorityTier=10 MaxTime=INFINITE State=UP"])
+        cls.folder = cls.cluster.folder
         # Slurm's time limits are whole minutes; the end of a reservation ends a job just so, if not at once
         # either: this run has the time of the other tests for it.
         cls.cluster.run("scontrol", "create", "reservation", "reservationname=short", "starttime=now",

@@ -1,14 +1,11 @@
-// Label sets, matchers, posting lists, and how Fleetmark's series are called.
+// Label sets, matchers, and how Fleetmark's series are called.
 #include <algorithm>
-#include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "collector/promql/label_index.h"
 #include "collector/promql/label_set.h"
 #include "collector/promql/matcher.h"
 #include "collector/promql/series_naming.h"
@@ -57,41 +54,6 @@ TEST(RewriterTest, AsGoExpands) {
   EXPECT_EQ(rewrite("n(?P<num>.)", "${num}", "n1"), "1");
   EXPECT_EQ(rewrite("n(.*)", "$7", "n12"), "");
   EXPECT_EQ(rewrite("n", "x", "n12"), "(none)");
-}
-
-// Against looking at every series.
-TEST(LabelIndexTest, FindsWhatMatches) {
-  std::mt19937 rng(7);
-  const auto pick = [&rng](int n) {
-    return std::to_string(std::uniform_int_distribution<int>(0, n - 1)(rng));
-  };
-  LabelIndex index;
-  std::vector<LabelSet> all;
-  for (int i = 0; i < 500; ++i) {
-    all.push_back(LabelSet({{"__name__", "m" + pick(3)},
-                            {"node", "n" + pick(40)},
-                            {i % 3 == 0 ? "rack" : "zone", "r" + pick(5)}}));
-    index.Add(std::make_shared<const LabelSet>(all.back()));
-  }
-  const Matcher::Op ops[] = {Matcher::Op::kEqual, Matcher::Op::kNotEqual, Matcher::Op::kRegex,
-                             Matcher::Op::kNotRegex};
-  const std::string names[] = {"__name__", "node", "rack", "zone", "missing"};
-  const std::string values[] = {"", "m1", "n7", "n1.*", "r[0-2]", ".*", ".+", "r1|"};
-  size_t hits = 0;
-  for (int round = 0; round < 2000; ++round) {
-    Matchers matchers;
-    for (int i = 0; i <= round % 3; ++i) {
-      matchers.push_back(Make(ops[rng() % 4], names[rng() % 5], values[rng() % 8]));
-    }
-    std::vector<uint32_t> expected;
-    for (uint32_t i = 0; i < all.size(); ++i) {
-      if (MatchesAll(matchers, all[i])) expected.push_back(i);
-    }
-    hits += expected.size();
-    ASSERT_EQ(index.Find(matchers), expected) << matchers[0].ToString();
-  }
-  EXPECT_GT(hits, 1000U);
-  EXPECT_EQ(index.Find({}).size(), all.size());
 }
 
 v1::SeriesKey Key(const std::string& benchmark, const std::string& metric, const std::string& unit) {
