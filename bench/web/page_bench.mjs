@@ -47,7 +47,7 @@ const collector = await Collector.make();
 const browser = await launch();
 try {
   const begin = Date.now();
-  await seed(collector, {nodes: NODES, runs: RUNS, hold: false, hostile: false, flags: ['--parts=15']});
+  await seed(collector, {nodes: NODES, runs: RUNS, hold: false, hostile: false, flags: ['--parts=15'], seconds: 3600});
   console.log(`${NODES} nodes with 20 series of ${RUNS} samples each, seeded in ${((Date.now() - begin) / 1000).toFixed(0)} s`);
   const asked = [];
   let bytes = 0;
@@ -97,7 +97,7 @@ try {
 
 const long = await Collector.make();
 try {
-  await seed(long, {nodes: 1, runs: POINTS, hold: false, hostile: false, flags: ['--step_seconds=60']});
+  await seed(long, {nodes: 1, runs: POINTS, hold: false, hostile: false, flags: ['--step_seconds=60'], seconds: 3600});
   const id = (await long.get('series?benchmark=gemm')).series[0].series_id;
   const page = await open(browser, long, {route: `#/series/${id}`});
   await page.waitForSelector('.u-over');

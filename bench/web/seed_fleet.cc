@@ -489,7 +489,7 @@ int Main(const std::vector<std::string>& arguments) {
     if (argument == "--help") {
       printf(
           "seed_fleet [--port=N] [--nodes=N] [--runs=N] [--step_seconds=N] [--parts=N] [--hostile] "
-          "[--hold]\n");
+          "[--hold] [--demo] [--owner=TEXT]\n");
       return 0;
     }
   }

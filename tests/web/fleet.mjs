@@ -85,7 +85,7 @@ export class Collector {
 }
 
 // Fills the collector; with `hold` its nodes stay connected until it is stopped.
-export async function seed(collector, {nodes, runs, hold = true, hostile = true, flags = []}) {
+export async function seed(collector, {nodes, runs, hold = true, hostile = true, flags = [], seconds = 300}) {
   const program = new Program('seed_fleet', [`--port=${collector.grpcPort}`, `--nodes=${nodes}`, `--runs=${runs}`,
     ...(hold ? ['--hold'] : []), ...(hostile ? ['--hostile'] : []), ...flags], path.join(collector.folder, 'seed.log'));
   let ended = null;
@@ -93,7 +93,7 @@ export async function seed(collector, {nodes, runs, hold = true, hostile = true,
   await until('the fleet is there', () => {
     if (hold && ended) throw new Error(`seed_fleet ended: ${program.text()}`);
     return hold ? program.text().includes('holding') : ended;
-  }, 300);
+  }, seconds);
   if (!hold && ended.code !== 0) throw new Error(program.text());
   return program;
 }

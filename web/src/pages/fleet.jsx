@@ -131,6 +131,8 @@ function Legend({by}) {
     <li key={text}><span class={`swatch map-${name}`} aria-hidden="true"/>{text}</li>)}</ul>;
 }
 
+const isSimulated = (fleet) => fleet.labels.some((l) => l.name === 'simulated' && l.values.includes('yes'));
+
 // --- the head of the page ----------------------------------------------------------------------------------------
 
 // The list holds only the gravest of very many.
@@ -328,6 +330,7 @@ function FleetView({fleet, params, metrics, facts}) {
   };
   return <>
     <Head fleet={fleet} params={params}/>
+    {isSimulated(fleet) && <p class="banner warn" role="note"><b>This fleet is simulated.</b> No benchmark runs; a program plays the nodes that have the label simulated=yes.</p>}
     {fleet.truncated && <p class="banner warn">The fleet is larger than this page reads at once: not everything is counted.</p>}
     <div class="columns"><Problems fleet={fleet}/><Changes fleet={fleet}/></div>
     <section aria-labelledby="map">
