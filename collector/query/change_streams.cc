@@ -1,7 +1,10 @@
 #include "collector/query/change_streams.h"
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/util/json_util.h>
 
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +12,21 @@
 #include "collector/query/query_api.h"
 
 namespace fleetmark::collector {
+namespace {
+
+// Equal for equal messages. A plain serialisation has the entries of a map in any order.
+std::string Fingerprint(const v1::GetStatusResponse& status) {
+  std::string text;
+  {
+    google::protobuf::io::StringOutputStream stream(&text);
+    google::protobuf::io::CodedOutputStream out(&stream);
+    out.SetSerializationDeterministic(true);
+    status.SerializeToCodedStream(&out);
+  }
+  return text;
+}
+
+}  // namespace
 
 struct ChangeStreams::Stream {
   explicit Stream(std::shared_ptr<ChangeStreams> s) : streams(std::move(s)) {}
@@ -68,7 +86,7 @@ bool ChangeStreams::WriteNext(Stream& stream, const HttpResponse::Write& write) 
   const int64_t time = status->time_unix_ns();
   status->clear_time_unix_ns();
   status->clear_store_bytes();  // grows and shrinks by itself
-  const std::string now = status->SerializeAsString();
+  const std::string now = Fingerprint(*status);
   const MonoTime mono = options_.clock->Mono();
   if (now == stream.last) {
     if (mono - stream.written < options_.keep_alive) return true;
