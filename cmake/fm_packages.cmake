@@ -6,6 +6,7 @@ find_package(absl CONFIG REQUIRED)
 find_package(GTest CONFIG REQUIRED)
 find_package(spdlog CONFIG REQUIRED)
 find_package(yaml-cpp CONFIG REQUIRED)
+find_package(ZLIB REQUIRED)
 find_package(prometheus-cpp CONFIG REQUIRED)
 # The prefix keeps these apart from the variables of gRPC's own find modules.
 pkg_check_modules(pc_re2 REQUIRED IMPORTED_TARGET re2)

@@ -61,6 +61,8 @@ constexpr auto kGrpcDrain = std::chrono::seconds(5);
 // A client that pings more often than this is sent away; agents ping after two minutes in
 // which they heard nothing.
 constexpr int kMinPingMs = 20'000;
+// Pages that follow changes hold 24 of them at most, and each run that is followed one.
+constexpr size_t kHttpThreads = 64;
 constexpr absl::Duration kMaintenanceInterval = absl::Minutes(10);
 // How soon a revoked certificate ends its streams, and renewed files are taken.
 constexpr absl::Duration kCertificateInterval = absl::Seconds(3);
@@ -386,7 +388,7 @@ void Collector::Parts::MakePrometheus(const CollectorConfig& config) {
 
 absl::Status Collector::Parts::ServeHttp(const CollectorConfig& config) {
   if (config.http.host.empty()) return absl::OkStatus();
-  http = std::make_unique<HttpServer>();
+  http = std::make_unique<HttpServer>(kHttpThreads);
   routes = std::make_unique<HttpRoutes>(
       HttpRoutes::Options{.api = query.get(), .metrics = &metrics, .clock = &RealClock()});
   routes->Register(*http);

@@ -14,11 +14,14 @@ readonly build_packages=(
   libopenblas-dev libprotobuf-dev libre2-dev librocksdb-dev libsnappy-dev libspdlog-dev libsqlite3-dev
   libssl-dev
   libyaml-cpp-dev nlohmann-json3-dev prometheus-cpp-dev protobuf-compiler protobuf-compiler-grpc
+  zlib1g-dev
 )
+# The dashboard is bundled by these.
+readonly page_packages=(nodejs npm)
 # fio and iperf3 measure for the plugins of the same purpose; python3-yaml reads templates and kubeconfigs.
 readonly run_packages=(curl fio iperf3 openssl python3 python3-yaml)
 readonly dev_packages=(
-  clang clang-format-14 clang-tidy-14 collectd-core ethtool faketime git iproute2 libbenchmark-dev
+  chromium clang clang-format-14 clang-tidy-14 collectd-core ethtool faketime git iproute2 libbenchmark-dev
   dpkg-dev libclang-rt-14-dev llvm-14 make munge nftables prometheus prometheus-alertmanager
   prometheus-node-exporter shellcheck slurm-client slurm-wlm-basic-plugins slurmctld slurmd
   systemd victoria-metrics
@@ -42,6 +45,8 @@ missing() {
   installed=$(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' "$@" 2>/dev/null | sed -n 's/^ii *//p') || true
   comm -23 <(printf '%s\n' "$@" | sort -u) <(sort -u <<<"$installed")
 }
+
+node_is_new_enough() { node --eval 'process.exit(parseInt(process.versions.node) >= 18 ? 0 : 1)'; }
 
 as_root() {
   if [[ $EUID -eq 0 ]]; then
@@ -85,9 +90,11 @@ main() {
     shift
   done
   if $list; then
-    printf '%s\n' "${packages[@]}"
+    printf '%s\n' "${packages[@]}" "${page_packages[@]}"
     exit 0
   fi
+  # Where Node.js comes from elsewhere, Debian's npm could not be installed beside it.
+  if ! (node_is_new_enough && command -v npm) >/dev/null 2>&1; then packages+=("${page_packages[@]}"); fi
   command -v dpkg-query >/dev/null ||
     fail "this is not a Debian system; install the equivalents of: ${packages[*]}"
 

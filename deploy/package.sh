@@ -29,7 +29,7 @@ umask 022
 cmake --preset release -DCPACK_DEBIAN_PACKAGE_RELEASE="$revision" >/dev/null
 if $build; then
   CCACHE_BASEDIR=$root cmake --build --preset release --target fleetmark-agent fleetmark-launch fleetmark-gpu-probe \
-    fleetmark-collector fleetmark plugins_build/all
+    fleetmark-collector fleetmark plugins_build/all web_build/all
 fi
 mkdir -p "$output"
 cpack --config build/release/CPackConfig.cmake -G DEB -B "$output" >"$output/cpack.log" 2>&1 ||

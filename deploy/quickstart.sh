@@ -5,12 +5,16 @@
 #
 #   deploy/quickstart.sh [--data DIR]            start, measure, show
 #   deploy/quickstart.sh [--data DIR] --slowdown slow this machine down for real and see it flagged (3 minutes)
+#   deploy/quickstart.sh [--data DIR] --demo-fleet N   a simulated fleet of N nodes with a month behind it
 #   deploy/quickstart.sh [--data DIR] --status   is it running?
-#   deploy/quickstart.sh [--data DIR] --stop     stop both; the data stays
+#   deploy/quickstart.sh [--data DIR] --stop     stop all of it; the data stays
 #   deploy/quickstart.sh --help
 #
 # Everything it keeps is in DIR: configuration, data, logs, process ids (default: run/quickstart beside this
 # repository's files). A second start finds the running processes and only measures again.
+#
+# The simulated fleet is for trying the dashboard and the command line: a collector of its own in DIR/demo, with
+# nodes that a program plays. Each has the label simulated=yes, and the page says so.
 #
 # Plain text and no logins, on 127.0.0.1 only. For more than one machine: docs/operations.md.
 #
@@ -36,22 +40,30 @@ usage() {
 
 # --- processes -----------------------------------------------------------------------------------------------
 
-# The process id of daemon $1 when it runs, from its pid file; checked to be ours by its configuration file.
+# The argument by which a process of daemon $1 is known as ours.
+mark_of() {
+  if [[ $1 == demo ]]; then printf -- '--owner=%s' "$data"; else printf '%s' "$data/$1.yaml"; fi
+}
+
+# The process id of daemon $1 when it runs, from its pid file; checked to be ours by its arguments.
 pid_of() {
   local pid
   pid=$(cat "$data/$1.pid" 2>/dev/null) || return 1
   [[ $pid =~ ^[0-9]+$ ]] || return 1
-  tr '\0' '\n' <"/proc/$pid/cmdline" 2>/dev/null | grep -Fxq -- "$data/$1.yaml" || return 1
+  tr '\0' '\n' <"/proc/$pid/cmdline" 2>/dev/null | grep -Fxq -- "$(mark_of "$1")" || return 1
   printf '%s' "$pid"
 }
 
 running() { pid_of "$1" >/dev/null; }
 
+# Starts "${@:2}" as daemon $1.
 start_daemon() {
   local name=$1
-  setsid nohup "$bin/fleetmark-$name" --config "$data/$name.yaml" </dev/null >>"$data/$name.log" 2>&1 &
+  setsid nohup "${@:2}" </dev/null >>"$data/$name.log" 2>&1 &
   printf '%s\n' "$!" >"$data/$name.pid"
 }
+
+start_program() { start_daemon "$1" "$bin/fleetmark-$1" --config "$data/$1.yaml"; }
 
 # SIGTERM, and SIGKILL after 20 seconds.
 stop_daemon() {
@@ -75,11 +87,11 @@ stop_daemon() {
   rm -f "$data/$name.pid"
 }
 
-# Waits until `"${@:3}"` succeeds; daemon $1 must stay alive meanwhile. $2 says for what.
+# Waits until `"${@:3}"` succeeds, 30 seconds or $patience; daemon $1 must stay alive meanwhile. $2 says for what.
 await() {
   local name=$1 what=$2 try
   shift 2
-  for ((try = 0; try < 300; ++try)); do
+  for ((try = 0; try < 10 * ${patience:-30}; ++try)); do
     if "$@" >/dev/null 2>&1; then return; fi
     if ! running "$name"; then
       tail -n 15 "$data/$name.log" >&2
@@ -88,7 +100,7 @@ await() {
     sleep 0.1
   done
   tail -n 15 "$data/$name.log" >&2
-  fail "after 30 seconds still waiting for $what; the end of $data/$name.log is above"
+  fail "after ${patience:-30} seconds still waiting for $what; the end of $data/$name.log is above"
 }
 
 # --- ports and configuration ---------------------------------------------------------------------------------
@@ -146,17 +158,22 @@ open_to_all() {
   done
 }
 
-write_configuration() {
-  mkdir -p "$data/suites"
-  # A suite that was changed here stays.
-  [[ -e $data/suites/default.yaml ]] || cp "$root/configs/suites/default.yaml" "$data/suites/default.yaml"
-  local made="# Made by deploy/quickstart.sh from configs/; written again at each start."
+readonly made="# Made by deploy/quickstart.sh from configs/; written again at each start."
 
+write_collector_configuration() {
   { say "$made"; cat "$root/configs/collector.yaml"; } >"$data/collector.yaml"
   set_line "$data/collector.yaml" '^data_dir:' "data_dir: \"$data/collector\""
   set_line "$data/collector.yaml" '^  listen: 127\.0\.0\.1:9410' "  listen: 127.0.0.1:$grpc_port"
   set_line "$data/collector.yaml" '^  listen: 127\.0\.0\.1:9412' "  listen: 127.0.0.1:$http_port"
-  set_line "$data/collector.yaml" '^web_dir:' "web_dir: \"$root/web\""
+  set_line "$data/collector.yaml" '^web_dir:' "web_dir: \"$root/build/release/web\""
+  "$bin/fleetmark-collector" --config "$data/collector.yaml" --check_config
+}
+
+write_configuration() {
+  mkdir -p "$data/suites"
+  # A suite that was changed here stays.
+  [[ -e $data/suites/default.yaml ]] || cp "$root/configs/suites/default.yaml" "$data/suites/default.yaml"
+  write_collector_configuration
 
   { say "$made"; cat "$root/configs/agent.yaml"; } >"$data/agent.yaml"
   set_line "$data/agent.yaml" '^  # name:' "  name: \"$node\""
@@ -175,7 +192,6 @@ write_configuration() {
     set_line "$data/agent.yaml" '^  # user: root' "  user: root"
   fi
 
-  "$bin/fleetmark-collector" --config "$data/collector.yaml" --check_config
   "$bin/fleetmark-agent" --config "$data/agent.yaml" --check_config
 }
 
@@ -207,6 +223,7 @@ show_build_progress() {
     END { if (terminal && NR) print "" }'
 }
 
+# "$@": further targets.
 build() {
   step "Building (the first time takes some minutes)"
   mkdir -p "$data"
@@ -214,7 +231,7 @@ build() {
     { tail -n 20 "$data/build.log" >&2; fail "cmake failed; all of its output is in $data/build.log"; }
   # What runs, without the tests: Ninja has a target for each folder.
   (cd "$root" && cmake --build --preset release -j "$(build_jobs)" \
-    --target common/all agent/all collector/all cli/all plugins_build/all) 2>&1 |
+    --target common/all agent/all collector/all cli/all plugins_build/all web_build/all "$@") 2>&1 |
     tee -a "$data/build.log" | show_build_progress ||
     { tail -n 30 "$data/build.log" >&2; fail "the build failed; all of its output is in $data/build.log"; }
 }
@@ -240,9 +257,9 @@ start() {
   fi
   choose_ports
   write_configuration
-  start_daemon collector
+  start_program collector
   await collector "the collector to answer" curl -fsS "http://127.0.0.1:$http_port/healthz"
-  start_daemon agent
+  start_program agent
   await agent "the agent to connect" node_is_connected
   say "collector: process $(pid_of collector), log $data/collector.log"
   say "agent:     process $(pid_of agent), log $data/agent.log"
@@ -318,6 +335,45 @@ slowdown() {
   fleetmark findings --all
 }
 
+# --- the simulated fleet -------------------------------------------------------------------------------------
+
+demo_is_there() { grep -q '^holding' "$data/demo.log"; }
+
+# A month of runs, each two hours, of $1 nodes; the nodes go on afterwards.
+demo_fleet() {
+  step "Starting a collector for the simulated fleet in $data"
+  if running collector && running demo; then
+    load_ports
+    say "it is running already; for another size: $0$data_argument --stop, and remove $data"
+  else
+    if running demo; then stop_daemon demo; fi
+    if running collector; then stop_daemon collector; fi
+    choose_ports
+    write_collector_configuration
+    start_program collector
+    await collector "the collector to answer" curl -fsS "http://127.0.0.1:$http_port/healthz"
+    step "Playing $1 nodes and a month of their runs (a minute or two for 200)"
+    : >"$data/demo.log"
+    start_daemon demo "$bin/seed_fleet" --port="$grpc_port" --nodes="$1" --runs=360 --step_seconds=7200 --demo --hold \
+      --owner="$data"
+    patience=1800 await demo "the simulated fleet" demo_is_there
+    head -n 1 "$data/demo.log"
+  fi
+  cat <<END
+
+== Look at it
+THIS FLEET IS SIMULATED: no benchmark runs, nothing is measured.
+Dashboard     http://127.0.0.1:$http_port/
+Fleet         $bin/fleetmark --collector 127.0.0.1:$grpc_port status
+Slow-downs    $bin/fleetmark --collector 127.0.0.1:$grpc_port findings
+Stop          $0$data_argument --stop
+
+In it: a driver that made a tenth of the nodes slower, a rack with slow disks, a node with broken memory, a GPU that
+throttles, a dying disk, dead agents, and nodes that are busy with jobs. What belongs together is joined within two
+minutes after the start.
+END
+}
+
 status() {
   local name pid result=0
   for name in collector agent; do
@@ -344,6 +400,12 @@ main() {
       --stop) action=stop ;;
       --status) action=status ;;
       --slowdown) action=slowdown ;;
+      --demo-fleet)
+        [[ ${2:-} =~ ^[1-9][0-9]{0,4}$ ]] || { usage >&2; exit 2; }
+        action=demo
+        demo_nodes=$2
+        shift
+        ;;
       --data)
         [[ $# -ge 2 ]] || { usage >&2; exit 2; }
         mkdir -p "$2"
@@ -372,6 +434,12 @@ main() {
     stop)
       stop_daemon agent
       stop_daemon collector
+      if [[ -d $data/demo ]]; then
+        data+=/demo
+        say "the simulated fleet:"
+        stop_daemon demo
+        stop_daemon collector
+      fi
       exit 0
       ;;
     status)
@@ -380,12 +448,18 @@ main() {
       ;;
   esac
 
+  if [[ $action == demo ]]; then data+=/demo; fi
   mkdir -p "$data"
   # Two starts at once would fight over the same files.
   exec 9>"$data/lock"
   flock -n 9 || fail "another quickstart is at work in $data"
   step "Installing what is needed"
   "$root/deploy/install-deps.sh"
+  if [[ $action == demo ]]; then
+    if ! (running collector && running demo); then build seed_fleet; fi
+    demo_fleet "$demo_nodes" 9>&-
+    exit 0
+  fi
   if ! (running collector && running agent); then build; fi
   start 9>&-
   measure

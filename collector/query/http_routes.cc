@@ -1,15 +1,18 @@
 #include "collector/query/http_routes.h"
 
+#include <algorithm>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
+#include "collector/query/change_streams.h"
 #include "collector/query/http_json.h"
 #include "collector/query/progress_buffer.h"
 #include "collector/query/query_api.h"
@@ -32,6 +35,19 @@ std::vector<std::string> PathParts(const HttpRequest& request) {
   return parts;
 }
 
+// `a.X` and `b.X` are of one group, and X alone of both.
+absl::Status FillCompare(const QueryParams& params, absl::Time now, v1::CompareRequest* request) {
+  QueryParams of_a, of_b;
+  for (const auto& [name, value] : params) {
+    const bool a = absl::StartsWith(name, "a."), b = absl::StartsWith(name, "b.");
+    const std::string bare = a || b ? name.substr(2) : name;
+    if (!b) of_a.emplace(bare, value);
+    if (!a) of_b.emplace(bare, value);
+  }
+  FM_RETURN_IF_ERROR(Annotate(FillRequest(of_a, now, {}, request->mutable_a()), "a"));
+  return Annotate(FillRequest(of_b, now, {}, request->mutable_b()), "b");
+}
+
 absl::StatusOr<uint64_t> ParseSeriesId(const std::string& text) {
   uint64_t id = 0;
   if (!absl::SimpleAtoi(text, &id))
@@ -43,7 +59,14 @@ absl::StatusOr<uint64_t> ParseSeriesId(const std::string& text) {
 
 class HttpRoutes::Impl : public std::enable_shared_from_this<HttpRoutes::Impl> {
  public:
-  explicit Impl(Options options) : options_(std::move(options)), api_(*options_.api) {}
+  explicit Impl(Options options)
+      : options_(std::move(options)),
+        api_(*options_.api),
+        changes_(std::make_shared<ChangeStreams>(
+            ChangeStreams::Options{.api = options_.api,
+                                   .clock = options_.clock,
+                                   .interval = std::min(options_.keep_alive, absl::Seconds(2)),
+                                   .keep_alive = options_.keep_alive})) {}
 
   void Register(HttpServer& server) {
     Get(server, "/status", &QueryApi::GetStatus);
@@ -54,6 +77,11 @@ class HttpRoutes::Impl : public std::enable_shared_from_this<HttpRoutes::Impl> {
     Get(server, "/runs", &QueryApi::ListRuns);
     Get(server, "/findings", &QueryApi::ListFindings);
     Get(server, "/events", &QueryApi::ListEvents);
+    Get(server, "/fleet", &QueryApi::GetFleet);
+    Get(server, "/benchmarks", &QueryApi::ListBenchmarks);
+    Handle(server, "GET", "/changes", &Impl::FollowChanges);
+    Handle(server, "GET", "/compare", &Impl::Compare);
+    Handle(server, "GET", "/series/([^/]+)/curve", &Impl::GetCurve);
     Handle(server, "GET", "/nodes/([^/]+)", &Impl::GetNode);
     Handle(server, "GET", "/series/([^/]+)/samples", &Impl::GetSamples);
     Handle(server, "GET", "/runs/([^/]+)", &Impl::GetRun);
@@ -72,6 +100,7 @@ class HttpRoutes::Impl : public std::enable_shared_from_this<HttpRoutes::Impl> {
   }
 
   void EndStreams() {
+    changes_->End();
     std::set<std::shared_ptr<ProgressBuffer>> streams;
     {
       MutexLock lock(mu_);
@@ -137,6 +166,25 @@ class HttpRoutes::Impl : public std::enable_shared_from_this<HttpRoutes::Impl> {
     FM_ASSIGN_OR_RETURN(const uint64_t id, ParseSeriesId(PathParts(http)[1]));
     request.set_series_id(id);
     return Answer(api_.ReadSamples(request));
+  }
+
+  absl::StatusOr<HttpResponse> GetCurve(const HttpRequest& http) {
+    v1::ReadCurveRequest request;
+    FM_RETURN_IF_ERROR(FillRequest(http.query, options_.clock->Now(), {"series_id"}, &request));
+    FM_ASSIGN_OR_RETURN(const uint64_t id, ParseSeriesId(PathParts(http)[1]));
+    request.set_series_id(id);
+    return Answer(api_.ReadCurve(request));
+  }
+
+  absl::StatusOr<HttpResponse> Compare(const HttpRequest& http) {
+    v1::CompareRequest request;
+    FM_RETURN_IF_ERROR(FillCompare(http.query, options_.clock->Now(), &request));
+    return Answer(api_.Compare(request));
+  }
+
+  absl::StatusOr<HttpResponse> FollowChanges(const HttpRequest& http) {
+    FM_RETURN_IF_ERROR(NoQuery(http));
+    return changes_->Open();
   }
 
   absl::StatusOr<HttpResponse> GetRun(const HttpRequest& http) {
@@ -215,6 +263,7 @@ class HttpRoutes::Impl : public std::enable_shared_from_this<HttpRoutes::Impl> {
 
   const Options options_;
   const QueryApi& api_;
+  const std::shared_ptr<ChangeStreams> changes_;
   Mutex mu_;
   std::set<std::shared_ptr<ProgressBuffer>> streams_ ABSL_GUARDED_BY(mu_);
   bool ended_ ABSL_GUARDED_BY(mu_) = false;

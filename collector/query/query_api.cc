@@ -6,6 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "collector/query/curve.h"
+#include "collector/query/fleet_overview.h"
+#include "collector/query/group_compare.h"
 #include "collector/query/group_quantiles.h"
 #include "collector/query/paging.h"
 #include "collector/store/store.h"
@@ -23,6 +26,7 @@ constexpr uint32_t kDefaultLimit = 1000;
 constexpr uint32_t kMaxLimit = 10'000;
 constexpr uint32_t kDefaultSamples = 10'000;
 constexpr uint32_t kMaxSamples = 100'000;
+constexpr uint32_t kDefaultPoints = 1000;
 constexpr size_t kMaxTokenBytes = 2048;
 constexpr size_t kAnswerBytes = limits::kMessageBytes - 256 * 1024;
 constexpr absl::Duration kMaxEventAhead = absl::Hours(24 * 366);  // maintenance is planned ahead
@@ -266,6 +270,39 @@ absl::StatusOr<v1::ListEventsResponse> QueryApi::ListEvents(const v1::ListEvents
   const auto take = [&response](v1::Event event) { *response.add_events() = std::move(event); };
   FM_ASSIGN_OR_RETURN(*response.mutable_next_page_token(), ReadPage(page, kAnswerBytes, list, take));
   return response;
+}
+
+absl::StatusOr<v1::FleetResponse> QueryApi::GetFleet(const v1::GetFleetRequest& request) const {
+  FM_RETURN_IF_ERROR(CheckSelector(request.selector()));
+  FM_RETURN_IF_ERROR(CheckText("fact", request.fact(), limits::kFactNameBytes));
+  return ReadFleet(*options_.store, options_.callbacks.fill_live, options_.clock->Now(), request);
+}
+
+absl::StatusOr<v1::BenchmarksResponse> QueryApi::ListBenchmarks(const v1::ListBenchmarksRequest&) const {
+  return ReadBenchmarks(*options_.store, options_.callbacks.fill_live);
+}
+
+absl::StatusOr<v1::Curve> QueryApi::ReadCurve(const v1::ReadCurveRequest& request) const {
+  if (request.series_id() == 0) return absl::InvalidArgumentError("series_id: must be set");
+  FM_RETURN_IF_ERROR(CheckRange(request.range()));
+  FM_ASSIGN_OR_RETURN(const uint32_t points, CheckLimit(request.points(), kDefaultPoints, kMaxSamples));
+  return ReadCurveOf(*options_.store, request.series_id(), request.range().from_unix_ns(),
+                     EndOf(request.range()), points);
+}
+
+absl::StatusOr<v1::CompareResponse> QueryApi::Compare(const v1::CompareRequest& request) const {
+  const std::pair<const char*, const v1::CompareGroup*> groups[] = {{"a", &request.a()}, {"b", &request.b()}};
+  for (const auto& [name, group] : groups) {
+    FM_RETURN_IF_ERROR(Annotate(CheckSelector(group->selector()), name));
+    FM_RETURN_IF_ERROR(Annotate(CheckRange(group->range()), name));
+    FM_RETURN_IF_ERROR(
+        Annotate(CheckText("fact", group->fact(), limits::kFactNameBytes + limits::kFactValueBytes), name));
+    FM_RETURN_IF_ERROR(
+        Annotate(CheckText("plugin_version", group->plugin_version(), limits::kVersionBytes), name));
+    FM_RETURN_IF_ERROR(
+        Annotate(CheckText("params_digest", group->params_digest(), limits::kNameBytes), name));
+  }
+  return CompareGroups(*options_.store, request);
 }
 
 absl::StatusOr<v1::AddEventResponse> QueryApi::AddEvent(const v1::AddEventRequest& request) const {

@@ -21,6 +21,7 @@
 
 #include "fleetmark/v1/agent.pb.h"
 #include "fleetmark/v1/fleet.pb.h"
+#include "fleetmark/v1/overview.pb.h"
 #include "fleetmark/v1/types.pb.h"
 
 namespace fleetmark {
@@ -73,6 +74,11 @@ class QueryApi {
   absl::StatusOr<v1::GetRunResponse> GetRun(const v1::GetRunRequest& request) const;
   absl::StatusOr<v1::ListFindingsResponse> ListFindings(const v1::ListFindingsRequest& request) const;
   absl::StatusOr<v1::ListEventsResponse> ListEvents(const v1::ListEventsRequest& request) const;
+
+  absl::StatusOr<v1::FleetResponse> GetFleet(const v1::GetFleetRequest& request) const;
+  absl::StatusOr<v1::BenchmarksResponse> ListBenchmarks(const v1::ListBenchmarksRequest& request) const;
+  absl::StatusOr<v1::Curve> ReadCurve(const v1::ReadCurveRequest& request) const;
+  absl::StatusOr<v1::CompareResponse> Compare(const v1::CompareRequest& request) const;
 
   // Gives the event its id, and its time where it has none.
   absl::StatusOr<v1::AddEventResponse> AddEvent(const v1::AddEventRequest& request) const;

@@ -170,6 +170,23 @@ class QueryService::Impl final : public v1::FleetService::CallbackService {
                                        v1::ListEventsResponse* response) override {
     return Answer(context, request, response, &QueryApi::ListEvents);
   }
+  grpc::ServerUnaryReactor* GetFleet(grpc::CallbackServerContext* context, const v1::GetFleetRequest* request,
+                                     v1::FleetResponse* response) override {
+    return Answer(context, request, response, &QueryApi::GetFleet);
+  }
+  grpc::ServerUnaryReactor* ListBenchmarks(grpc::CallbackServerContext* context,
+                                           const v1::ListBenchmarksRequest* request,
+                                           v1::BenchmarksResponse* response) override {
+    return Answer(context, request, response, &QueryApi::ListBenchmarks);
+  }
+  grpc::ServerUnaryReactor* ReadCurve(grpc::CallbackServerContext* context,
+                                      const v1::ReadCurveRequest* request, v1::Curve* response) override {
+    return Answer(context, request, response, &QueryApi::ReadCurve);
+  }
+  grpc::ServerUnaryReactor* Compare(grpc::CallbackServerContext* context, const v1::CompareRequest* request,
+                                    v1::CompareResponse* response) override {
+    return Answer(context, request, response, &QueryApi::Compare);
+  }
   grpc::ServerUnaryReactor* AddEvent(grpc::CallbackServerContext* context, const v1::AddEventRequest* request,
                                      v1::AddEventResponse* response) override {
     return Answer(context, request, response, &QueryApi::AddEvent);

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 #include "common/base/digest.h"
@@ -31,19 +32,45 @@ std::string ContentType(const std::filesystem::path& path) {
   return it == types.end() ? "application/octet-stream" : it->second;
 }
 
+// Of the browser: what the page may load and run. Nothing inline, nothing from elsewhere, no text made into
+// a script.
+constexpr char kPolicy[] =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src "
+    "'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
+    "trusted-types 'none'";
+// The build puts a digest into the names of the files in this folder, so each is for ever.
+constexpr char kHashedFolder[] = "assets/";
+constexpr char kForEver[] = "public, max-age=31536000, immutable";
+
 struct File {
   std::string content;
+  std::string gzip;    // empty: there is none
+  std::string brotli;  // likewise
   std::string type;
   std::string etag;
+  bool for_ever = false;
 };
+
+// Sets the body that the client takes, the smallest first.
+void SetBody(const File& file, const HttpRequest& request, HttpResponse* response) {
+  if (!file.brotli.empty() && AcceptsEncoding(request, "br")) {
+    response->body = file.brotli;
+    response->headers["Content-Encoding"] = "br";
+  } else if (!file.gzip.empty() && AcceptsEncoding(request, "gzip")) {
+    response->body = file.gzip;
+    response->headers["Content-Encoding"] = "gzip";
+  } else {
+    response->body = file.content;
+  }
+}
 
 HttpResponse Answer(const File& file, const HttpRequest& request) {
   HttpResponse response;
   response.headers = {{"ETag", file.etag},
-                      {"Cache-Control", "no-cache"},
-                      {"Content-Security-Policy",
-                       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-                       "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+                      {"Cache-Control", file.for_ever ? kForEver : "no-cache"},
+                      {"Content-Security-Policy", kPolicy},
+                      {"Vary", "Accept-Encoding"},
                       {"X-Content-Type-Options", "nosniff"},
                       {"Referrer-Policy", "no-referrer"}};
   response.content_type = file.type;
@@ -51,43 +78,64 @@ HttpResponse Answer(const File& file, const HttpRequest& request) {
   if (known != request.headers.end() && known->second == file.etag) {
     response.status = 304;
   } else {
-    response.body = file.content;
+    SetBody(file, request, &response);
   }
   return response;
 }
 
-}  // namespace
-
-absl::Status ServeFolder(const std::string& folder, HttpServer& server) {
+// Name in the folder -> content.
+absl::StatusOr<std::map<std::string, std::string>> ReadFolder(const std::string& folder) {
   namespace fs = std::filesystem;
+  std::map<std::string, std::string> contents;
   std::error_code error;
-  size_t files = 0, bytes = 0;
-  bool index = false;
+  size_t bytes = 0;
   for (auto it = fs::recursive_directory_iterator(folder, error);
        !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
     if (!it->is_regular_file(error)) continue;
     FM_ASSIGN_OR_RETURN(std::string content, ReadFile(it->path().string(), kMaxBytes));
     bytes += content.size();
-    if (++files > kMaxFiles || bytes > kMaxBytes) {
+    if (contents.size() >= kMaxFiles || bytes > kMaxBytes) {
       return absl::ResourceExhaustedError(absl::StrCat(folder, " holds more than ", kMaxFiles, " files or ",
                                                        kMaxBytes, " bytes; it can't be a page's folder"));
     }
+    contents[fs::relative(it->path(), folder).string()] = std::move(content);
+  }
+  if (error) return ErrnoStatus(error.value(), absl::StrCat("read web_dir ", folder));
+  if (!contents.contains("index.html"))
+    return absl::NotFoundError(absl::StrCat("web_dir ", folder, " has no index.html"));
+  return contents;
+}
+
+// X.gz and X.br are X compressed, and not files of their own, where X is there.
+bool IsCompressed(const std::map<std::string, std::string>& contents, const std::string& name) {
+  return (absl::EndsWith(name, ".gz") || absl::EndsWith(name, ".br")) &&
+         contents.contains(name.substr(0, name.size() - 3));
+}
+
+std::string ContentOf(const std::map<std::string, std::string>& contents, const std::string& name) {
+  const auto it = contents.find(name);
+  return it == contents.end() ? std::string() : it->second;
+}
+
+}  // namespace
+
+absl::Status ServeFolder(const std::string& folder, HttpServer& server) {
+  FM_ASSIGN_OR_RETURN(const auto contents, ReadFolder(folder));
+  for (const auto& [name, content] : contents) {
+    if (IsCompressed(contents, name)) continue;
     auto file = std::make_shared<File>();
     file->etag = absl::StrCat("\"", ShortDigest(content), "\"");
-    file->content = std::move(content);
-    file->type = ContentType(it->path());
+    file->content = content;
+    file->gzip = ContentOf(contents, name + ".gz");
+    file->brotli = ContentOf(contents, name + ".br");
+    file->type = ContentType(name);
+    file->for_ever = absl::StartsWith(name, kHashedFolder);
     const HttpHandler handler = [file](const HttpRequest& request) -> absl::StatusOr<HttpResponse> {
       return Answer(*file, request);
     };
-    const std::string name = fs::relative(it->path(), folder).string();
     server.Handle("GET", ExactPath("/" + name), handler);
-    if (name == "index.html") {
-      server.Handle("GET", "/", handler);
-      index = true;
-    }
+    if (name == "index.html") server.Handle("GET", "/", handler);
   }
-  if (error) return ErrnoStatus(error.value(), absl::StrCat("read web_dir ", folder));
-  if (!index) return absl::NotFoundError(absl::StrCat("web_dir ", folder, " has no index.html"));
   return absl::OkStatus();
 }
 

@@ -13,7 +13,9 @@
 namespace fleetmark::collector {
 
 // Reads the files below `folder` once, at most 1,000 and 64 MiB, and registers a handler for each, with an
-// ETag; index.html is also "/". NotFound when there is no index.html; ResourceExhausted above the bounds.
+// ETag; index.html is also "/". Beside X, X.gz and X.br are X as sent to those who accept gzip or Brotli.
+// Those below assets/ have a digest in their name and are kept by browsers for ever. NotFound when there is
+// no index.html; ResourceExhausted above the bounds.
 absl::Status ServeFolder(const std::string& folder, HttpServer& server);
 
 }  // namespace fleetmark::collector

@@ -5,12 +5,17 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 
 #include "common/base/quote_json.h"
 #include "common/base/status.h"
@@ -22,6 +27,14 @@ namespace {
 constexpr size_t kMaxBodyBytes = 1024 * 1024;
 constexpr time_t kTimeoutSeconds = 10;
 constexpr time_t kKeepAliveSeconds = 1;
+
+// Below this compression saves less than it costs.
+constexpr size_t kLeastToCompress = 1024;
+constexpr int kFastest = 1;  // gzip's level: an answer is made anew for each request
+// httplib would compress by itself, by Brotli at its slowest level, seconds for a megabyte, and what is
+// compressed already once more. So it does not get to see what the client accepts.
+constexpr char kAcceptEncoding[] = "Accept-Encoding";
+constexpr char kHiddenAcceptEncoding[] = "X-Fleetmark-Accept-Encoding";
 
 int HttpStatus(absl::StatusCode code) {
   switch (code) {
@@ -53,15 +66,57 @@ int HttpStatus(absl::StatusCode code) {
   }
 }
 
+// Empty when it can't be done.
+std::string Gzip(const std::string& text) {
+  z_stream z{};
+  constexpr int kGzipWindow = 15 + 16;
+  if (deflateInit2(&z, kFastest, Z_DEFLATED, kGzipWindow, 8, Z_DEFAULT_STRATEGY) != Z_OK) return "";
+  std::string out(deflateBound(&z, text.size()), '\0');
+  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  z.avail_in = static_cast<uInt>(text.size());
+  z.next_out = reinterpret_cast<Bytef*>(out.data());
+  z.avail_out = static_cast<uInt>(out.size());
+  const bool whole = deflate(&z, Z_FINISH) == Z_STREAM_END;
+  out.resize(whole ? z.total_out : 0);
+  deflateEnd(&z);
+  return out;
+}
+
+bool IsText(const std::string& type) {
+  return absl::StartsWith(type, "text/") || absl::StartsWith(type, "application/json");
+}
+
+void Compress(const HttpRequest& request, HttpResponse* response) {
+  if (response->stream || response->body.size() < kLeastToCompress || !IsText(response->content_type)) return;
+  if (response->headers.contains("Content-Encoding")) return;
+  response->headers["Vary"] = kAcceptEncoding;
+  if (!AcceptsEncoding(request, "gzip")) return;
+  std::string compressed = Gzip(response->body);
+  if (compressed.empty()) return;
+  response->body = std::move(compressed);
+  response->headers["Content-Encoding"] = "gzip";
+}
+
 HttpRequest ToRequest(const httplib::Request& in) {
   HttpRequest out;
   out.method = in.method;
   out.path = in.path;
   out.query.insert(in.params.begin(), in.params.end());
   for (const auto& [name, value] : in.headers) out.headers[absl::AsciiStrToLower(name)] = value;
+  if (const auto hidden = out.headers.extract(absl::AsciiStrToLower(kHiddenAcceptEncoding)); !hidden.empty())
+    out.headers["accept-encoding"] = hidden.mapped();
   out.body = in.body;
   out.remote_address = in.remote_addr;
   return out;
+}
+
+void HideAcceptEncoding(httplib::Request& request) {
+  request.headers.erase(kHiddenAcceptEncoding);
+  const auto accepted = request.headers.find(kAcceptEncoding);
+  if (accepted == request.headers.end()) return;
+  const std::string value = accepted->second;
+  request.headers.erase(kAcceptEncoding);
+  request.headers.emplace(kHiddenAcceptEncoding, value);
 }
 
 void FillResponse(HttpResponse&& in, httplib::Response& out) {
@@ -85,6 +140,23 @@ void FillResponse(HttpResponse&& in, httplib::Response& out) {
 std::string HttpRequest::Query(const std::string& name) const {
   const auto it = query.find(name);
   return it == query.end() ? std::string() : it->second;
+}
+
+bool AcceptsEncoding(const HttpRequest& request, const std::string& encoding) {
+  const auto accepted = request.headers.find("accept-encoding");
+  if (accepted == request.headers.end()) return false;
+  for (const absl::string_view part : absl::StrSplit(accepted->second, ',')) {
+    const std::vector<absl::string_view> pieces = absl::StrSplit(part, ';');
+    if (absl::StripAsciiWhitespace(pieces[0]) != encoding) continue;
+    for (size_t i = 1; i < pieces.size(); ++i) {
+      double quality = 1;
+      const absl::string_view piece = absl::StripAsciiWhitespace(pieces[i]);
+      if (absl::StartsWith(piece, "q=") && absl::SimpleAtod(piece.substr(2), &quality) && quality <= 0)
+        return false;
+    }
+    return true;
+  }
+  return false;
 }
 
 std::string HttpRequest::Header(const std::string& name) const {
@@ -130,6 +202,7 @@ HttpServer::HttpServer(size_t threads) : impl_(std::make_unique<Impl>()) {
   server.set_keep_alive_timeout(kKeepAliveSeconds);
   // Without this a body of unknown length would be read until the client closes.
   server.set_pre_routing_handler([](const httplib::Request& request, httplib::Response& response) {
+    HideAcceptEncoding(const_cast<httplib::Request&>(request));  // httplib's own object, which is not const
     const bool has_body = request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
     if (!has_body || request.has_header("Content-Length") || request.has_header("Transfer-Encoding")) {
       return httplib::Server::HandlerResponse::Unhandled;
@@ -161,8 +234,11 @@ HttpServer::~HttpServer() { Stop(); }
 void HttpServer::Handle(const std::string& method, const std::string& pattern, HttpHandler handler) {
   const auto serve = [handler = std::move(handler)](const httplib::Request& request,
                                                     httplib::Response& response) {
-    absl::StatusOr<HttpResponse> answer = handler(ToRequest(request));
-    FillResponse(answer.ok() ? *std::move(answer) : ErrorResponse(answer.status()), response);
+    const HttpRequest ours = ToRequest(request);
+    absl::StatusOr<HttpResponse> answer = handler(ours);
+    HttpResponse whole = answer.ok() ? *std::move(answer) : ErrorResponse(answer.status());
+    Compress(ours, &whole);
+    FillResponse(std::move(whole), response);
   };
   if (method == "GET") impl_->server.Get(pattern, serve);
   // Read by a content receiver, since httplib would refuse forms above 8 KiB.

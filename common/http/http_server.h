@@ -2,7 +2,7 @@
 //
 // Limits: as many connections at once as it has threads, the others wait; 1 MiB of request body; 10 s to
 // send a request or to take an answer; 1 s of idleness between requests. More than that belongs behind a
-// reverse proxy.
+// reverse proxy. Answers of text or JSON from 1 KiB on are sent by gzip to those who accept it.
 //
 // Thread-safety: handlers run in the server's threads, several at once. Ownership: the server owns its
 // handlers and threads; Stop ends them.
@@ -81,6 +81,9 @@ class HttpServer {
 // gives no answer in time or ends before; an answer of any HTTP status is OK.
 absl::StatusOr<HttpResponse> AskUnix(const std::string& path, const std::string& method,
                                      const std::string& target, absl::Duration timeout);
+
+// Whether the client takes an answer with this Content-Encoding.
+bool AcceptsEncoding(const HttpRequest& request, const std::string& encoding);
 
 // A pattern that matches `path` alone, whatever characters it has.
 std::string ExactPath(const std::string& path);

@@ -1,8 +1,10 @@
 """The quick start as a new user runs it: start, start again, stop, start on the same data."""
 
+import json
 import re
 import subprocess
 import unittest
+import urllib.request
 
 from harness import SOURCE, EndToEndTest
 
@@ -40,6 +42,24 @@ class QuickstartTest(EndToEndTest):
         self.assertIn(first, output)
         samples = int(re.search(r"triad .*higher +(\d+) ", output).group(1))
         self.assertGreaterEqual(samples, 2)  # the agent measures on its own too
+
+    def test_a_simulated_fleet_says_that_it_is_one(self):
+        self.addCleanup(self.quickstart, "--stop")
+        status, output = self.quickstart("--demo-fleet", "12")
+        self.assertEqual(status, 0, output[-3000:])
+        self.assertIn("THIS FLEET IS SIMULATED", output)
+        page = re.search(r"Dashboard +(\S+)", output).group(1)
+        with urllib.request.urlopen(f"{page}api/fleetmark/v1/fleet", timeout=30) as answer:
+            fleet = json.load(answer)
+        self.assertEqual(len(fleet["names"]), 12)
+        simulated = next(label for label in fleet["labels"] if label["name"] == "simulated")
+        self.assertEqual((simulated["values"], set(simulated["index"])), (["yes"], {0}))
+        with urllib.request.urlopen(page, timeout=30) as answer:
+            self.assertIn(b"Fleetmark", answer.read())
+        self.assertEqual(self.quickstart("--demo-fleet", "0")[0], 2)
+
+        status, output = self.quickstart("--stop")
+        self.assertIn("demo: stopped", output)
 
 
 if __name__ == "__main__":

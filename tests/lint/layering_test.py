@@ -22,7 +22,7 @@ FOREIGN = {
     r"grpc(pp)?/|fleetmark/v1/\w+\.grpc\.pb\.h|agent/gate/podresources/.*\.pb\.h": (
         "common/net", "agent/gate/kubelet_client.cc", "agent/join", "agent/upload", "collector/ingest", "collector/join",
         "collector/query", "collector/collector.cc",
-        "cli/client.cc", "bench/store"),
+        "cli/client.cc", "bench/store", "bench/web"),
     r"openssl/": ("common/tls", "common/base/digest.cc"),
     r"rocksdb/": ("collector/store",),
     r"httplib\.h": ("common/http",),

@@ -204,5 +204,57 @@ TEST_F(HttpRoutesTest, HealthAndMetrics) {
   EXPECT_THAT(metrics->body, HasSubstr("fleetmark_test_total 3"));
 }
 
+TEST_F(HttpRoutesTest, OverviewsCurvesAndComparisons) {
+  AddNode("n1", "r1");
+  AddRuns("n1", "stream", {1, 2, 3});
+  EXPECT_THAT(Get("/fleet?benchmark=stream&metric=bandwidth")->body, HasSubstr("\"value\":[3]"));
+  EXPECT_THAT(Get("/benchmarks")->body, HasSubstr("\"unit\":\"GB/s\""));
+  EXPECT_THAT(Get("/series/1/curve?points=10")->body, HasSubstr("\"value\":[1,2,3]"));
+  EXPECT_EQ(Get("/series/2/curve")->status, 404);
+  EXPECT_THAT(Get("/compare?a.node=n1&b.node=n1&metric=bandwidth")->body, HasSubstr("\"comparisons\":[{"));
+  EXPECT_EQ(Get("/compare?a.fact=kernel")->status, 400);
+  EXPECT_EQ(Get("/compare?c.node=n1")->status, 400);
+}
+
+// The first says how things are, another comes when something has changed, and nothing repeats itself.
+TEST_F(HttpRoutesTest, ChangesAreServerSentEvents) {
+  AddNode("n1", "r1");
+  std::string text;
+  int statuses = 0;
+  const auto count = [&text] {
+    int n = 0;
+    for (size_t at = text.find("event: status"); at != std::string::npos;
+         at = text.find("event: status", at + 1))
+      ++n;
+    return n;
+  };
+  bool added = false;
+  const auto end = client_->Get("/api/fleetmark/v1/changes", [&](const char* data, size_t size) {
+    text.append(data, size);
+    statuses = count();
+    if (statuses == 1 && !added && text.find("\n\n:\n") != std::string::npos) {
+      added = true;  // a comment has kept it alive in between, and no second status
+      AddRuns("n1", "stream", {1});
+    }
+    // What is written may come in parts. The comments come each 20 ms: with so many the test has failed.
+    return text.find("\"runs\":\"1\"") == std::string::npos && text.size() < 20'000;
+  });
+  EXPECT_FALSE(end);  // left by the reader
+  EXPECT_EQ(statuses, 2);
+  EXPECT_EQ(text.find("retry: "), 0u);
+  EXPECT_THAT(text, HasSubstr("\"runs\":\"1\""));
+}
+
+TEST_F(HttpRoutesTest, FollowersOfChangesEndWithTheServer) {
+  std::thread ender;
+  const auto end = client_->Get("/api/fleetmark/v1/changes", [&](const char*, size_t) {
+    if (!ender.joinable()) ender = std::thread([this] { routes_->EndStreams(); });
+    return true;
+  });
+  ender.join();
+  EXPECT_TRUE(end);
+  EXPECT_EQ(Get("/changes")->status, 503);
+}
+
 }  // namespace
 }  // namespace fleetmark::collector

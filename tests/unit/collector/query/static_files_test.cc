@@ -45,6 +45,30 @@ TEST_F(StaticFilesTest, ServesFilesWithTypesTagsAndAPolicy) {
   EXPECT_EQ(client.Get("/../etc/hostname")->status, 404);
 }
 
+TEST_F(StaticFilesTest, ServesWhatIsCompressedAlreadyToThoseWhoTakeIt) {
+  std::filesystem::create_directory(folder_ + "/assets");
+  ASSERT_TRUE(ReplaceFile(folder_ + "/index.html", "<!doctype html>").ok());
+  ASSERT_TRUE(ReplaceFile(folder_ + "/assets/app-1.js", "plain").ok());
+  ASSERT_TRUE(ReplaceFile(folder_ + "/assets/app-1.js.gz", "gz").ok());
+  ASSERT_TRUE(ReplaceFile(folder_ + "/assets/app-1.js.br", "br").ok());
+  HttpServer server;
+  ASSERT_TRUE(ServeFolder(folder_, server).ok());
+  httplib::Client client("127.0.0.1", server.Start("127.0.0.1", 0).value());
+  client.set_decompress(false);
+  const auto get = [&client](const std::string& accepted) {
+    return client.Get("/assets/app-1.js", httplib::Headers{{"Accept-Encoding", accepted}});
+  };
+  EXPECT_EQ(get("gzip, br")->body, "br");
+  EXPECT_EQ(get("gzip")->body, "gz");
+  EXPECT_EQ(get("gzip")->get_header_value("Content-Encoding"), "gzip");
+  EXPECT_EQ(get("gzip;q=0")->body, "plain");
+  EXPECT_EQ(get("identity")->body, "plain");
+  // Its name has a digest, so it is for ever; the page that names it is asked for each time.
+  EXPECT_NE(get("br")->get_header_value("Cache-Control").find("immutable"), std::string::npos);
+  EXPECT_EQ(client.Get("/")->get_header_value("Cache-Control"), "no-cache");
+  EXPECT_EQ(client.Get("/assets/app-1.js.gz")->status, 404);
+}
+
 TEST_F(StaticFilesTest, AFolderWithoutAPageIsAnError) {
   HttpServer server;
   EXPECT_EQ(ServeFolder(folder_, server).code(), absl::StatusCode::kNotFound);
