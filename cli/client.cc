@@ -65,8 +65,14 @@ struct Client::Impl {
 
   template <typename Request, typename Response>
   absl::StatusOr<Response> Call(Method<Request, Response> method, const Request& request) {
+    return Call(method, request, options.call_timeout);
+  }
+
+  template <typename Request, typename Response>
+  absl::StatusOr<Response> Call(Method<Request, Response> method, const Request& request,
+                                absl::Duration timeout) {
     grpc::ClientContext context;
-    context.set_deadline(In(options.call_timeout));
+    if (timeout < absl::InfiniteDuration()) context.set_deadline(In(timeout));
     Response response;
     const grpc::Status status = (stub.get()->*method)(&context, request, &response);
     if (!status.ok()) return Explain(status);
@@ -134,6 +140,9 @@ absl::StatusOr<v1::ImportRunsResponse> Client::ImportRuns(const v1::ImportRunsRe
 }
 absl::StatusOr<v1::AddEventResponse> Client::AddEvent(const v1::AddEventRequest& request) {
   return impl_->Call(&v1::FleetService::Stub::AddEvent, request);
+}
+absl::StatusOr<v1::BackupResponse> Client::Backup(const v1::BackupRequest& request) {
+  return impl_->Call(&v1::FleetService::Stub::Backup, request, absl::InfiniteDuration());
 }
 absl::StatusOr<v1::CancelRunResponse> Client::CancelRun(const v1::CancelRunRequest& request) {
   return impl_->Call(&v1::FleetService::Stub::CancelRun, request);

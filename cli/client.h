@@ -41,6 +41,8 @@ class Client {
   absl::StatusOr<v1::GetRunResponse> GetRun(const v1::GetRunRequest& request);
   absl::StatusOr<v1::AddEventResponse> AddEvent(const v1::AddEventRequest& request);
   absl::StatusOr<v1::ImportRunsResponse> ImportRuns(const v1::ImportRunsRequest& request);
+  // Waits for as long as it takes.
+  absl::StatusOr<v1::BackupResponse> Backup(const v1::BackupRequest& request);
   absl::StatusOr<v1::CancelRunResponse> CancelRun(const v1::CancelRunRequest& request);
 
   // These follow the pages until `request.limit` entries have come or there are no more; the answer is

@@ -93,6 +93,9 @@ struct RunOptions {
 // SIGINT and SIGTERM must be blocked (common/base/signals.h): the first leaves the run going.
 CommandResult RunBenchmark(const RunOptions& options, Session& session);
 
+struct BackupOptions {};
+CommandResult MakeBackup(const BackupOptions& options, Session& session);
+
 struct CancelOptions {
   std::string node, run_id, reason;
 };

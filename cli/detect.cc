@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <string>
 #include <vector>
@@ -27,13 +28,15 @@ using detect::SeriesFinding;
 
 constexpr uint32_t kMostStoredSamples = 100'000;  // an answer of the collector holds no more
 
+// Of the file, or of standard input for "-".
 absl::StatusOr<std::string> ReadText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return absl::InvalidArgumentError(absl::StrCat("can't read ", path));
+  std::ifstream file;
+  if (path != "-") file.open(path, std::ios::binary);
+  std::istream& in = path == "-" ? std::cin : file;
   std::string text(kMaxSeriesFileBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) return absl::InvalidArgumentError(absl::StrCat("can't read ", path));
-  text.resize(static_cast<size_t>(file.gcount()));
+  if (in) in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in.bad() || (!in && !in.eof())) return absl::InvalidArgumentError(absl::StrCat("can't read ", path));
+  text.resize(static_cast<size_t>(in.gcount()));
   return text;
 }
 
@@ -142,8 +145,10 @@ FileSeries FromStored(const v1::ReadSamplesResponse& response) {
 CommandResult DetectInFile(const DetectOptions& options, const Output& output) {
   FM_ASSIGN_OR_RETURN(const std::string text, ReadText(options.file));
   const absl::StatusOr<FileSeries> series = ParseSeriesFile(text);
-  if (!series.ok())
-    return absl::InvalidArgumentError(absl::StrCat(options.file, ": ", series.status().message()));
+  if (!series.ok()) {
+    const std::string name = options.file == "-" ? "standard input" : options.file;
+    return absl::InvalidArgumentError(absl::StrCat(name, ": ", series.status().message()));
+  }
   return PrintFindings(*series, options, output);
 }
 

@@ -164,6 +164,13 @@ void AddOperations(CLI::App& app, Invocation& invocation) {
   command->add_option("--reason", cancel->reason, "Recorded with the run");
 }
 
+void AddBackup(CLI::App& app, Invocation& invocation) {
+  CLI::App* command = nullptr;
+  AddCommand<BackupOptions>(app, "backup",
+                            "Copy the collector's store to the folder that its configuration names",
+                            invocation, MakeBackup, command);
+}
+
 void AddImport(CLI::App& app, Invocation& invocation) {
   CLI::App* import = app.add_subcommand("import", "Other tools' records into the collector");
   import->require_subcommand(1);
@@ -189,7 +196,8 @@ void AddDetect(CLI::App& app, Invocation& invocation) {
   CLI::App* command =
       app.add_subcommand("detect", "What changed in the series that a file holds, or a stored one");
   CLI::App* source = command->add_option_group("series", "Where the series comes from");
-  source->add_option("file", o->file, "CSV (value, or time,value) or JSON; no collector is asked");
+  source->add_option("file", o->file,
+                     "CSV (value, or time,value) or JSON, - for standard input; no collector is asked");
   source->add_option("--series", o->series,
                      "A stored series' number instead of a file; its newest 100,000 samples");
   source->require_option(1);
@@ -257,6 +265,7 @@ void DescribeCommandLine(CLI::App& app, Invocation& invocation) {
   AddEvents(app, invocation);
   AddOperations(app, invocation);
   AddImport(app, invocation);
+  AddBackup(app, invocation);
   AddDetect(app, invocation);
   AddPlugin(app, invocation);
   CLI::App* version = app.add_subcommand("version", "This program's version");

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -29,10 +30,11 @@
 #include "collector/query/store_series_source.h"
 #include "collector/remote/remote_writer.h"
 #include "collector/remote/write_receiver.h"
-#include "collector/store/maintenance_loop.h"
+#include "collector/store/backups.h"
 #include "collector/store/store.h"
 #include "common/base/clock.h"
 #include "common/base/file.h"
+#include "common/base/periodic_thread.h"
 #include "common/base/status.h"
 #include "common/http/http_server.h"
 #include "common/model/limits.h"
@@ -127,6 +129,23 @@ void LogMaintenance(const absl::StatusOr<MaintenanceResult>& result) {
     LogWarn("the store is above max_bytes; samples and runs are kept for a shorter time", {});
 }
 
+absl::StatusOr<v1::BackupResponse> MakeBackup(Backups& backups) {
+  const absl::StatusOr<Backups::Made> made = backups.Make();
+  if (!made.ok()) {
+    LogError("no backup was made", {{"error", made.status()}});
+    return made.status();
+  }
+  LogInfo("backup made", {{"folder", made->folder}, {"bytes", made->bytes}});
+  v1::BackupResponse response;
+  response.set_folder(made->folder);
+  response.set_time_unix_ns(absl::ToUnixNanos(made->time));
+  response.set_files(made->files);
+  response.set_bytes(made->bytes);
+  response.set_linked(made->linked);
+  for (const std::string& name : made->removed) response.add_removed(name);
+  return response;
+}
+
 }  // namespace
 
 // In the order of construction; destroyed in reverse.
@@ -137,6 +156,7 @@ struct Collector::Parts {
   absl::Status MakeRemoteWrite(const CollectorConfig& config);
   void MakeFleetDetection(const CollectorConfig& config);
   void MakeIngest(const CollectorConfig& config);
+  void LogNodesOverLimit(const CommitResult& result);
   void MakeQuery();
   void MakePrometheus(const CollectorConfig& config);
   absl::Status ServeHttp(const CollectorConfig& config);
@@ -145,13 +165,15 @@ struct Collector::Parts {
 
   Metrics metrics;
   std::unique_ptr<Store> store;
-  std::unique_ptr<MaintenanceLoop> maintenance;
+  std::unique_ptr<PeriodicThread> maintenance;
+  std::unique_ptr<Backups> backups;
   IngestMetrics ingest_metrics{metrics};
   Sessions sessions{Sessions::Options{}, RealClock()};
   std::unique_ptr<LeaseTable> leases;
   std::unique_ptr<PlanBook> plans;
   std::unique_ptr<DetectionLoop> detection;
   std::unique_ptr<RemoteWriter> remote_write;
+  std::set<std::string> nodes_over_limit;  // that were logged; the committer's
   std::unique_ptr<FleetDetection> fleet_detection;
   std::unique_ptr<Committer> committer;
   std::unique_ptr<RunImport> import;
@@ -178,6 +200,7 @@ absl::Status Collector::Parts::MakeStore(const CollectorConfig& config) {
   Store::Options options;
   options.folder = config.data_dir;
   options.max_series = config.max_series;
+  options.max_series_per_node = config.max_series_per_node;
   options.cache_bytes = static_cast<uint64_t>(config.cache_bytes);
   options.write_buffer_bytes = static_cast<uint64_t>(config.write_buffer_bytes);
   options.reserve_bytes = static_cast<uint64_t>(config.reserve_bytes);
@@ -189,7 +212,13 @@ absl::Status Collector::Parts::MakeStore(const CollectorConfig& config) {
                        config.keep_silent_series,
                        static_cast<uint64_t>(config.max_store_bytes)};
   FM_ASSIGN_OR_RETURN(store, Store::Open(options));
-  maintenance = std::make_unique<MaintenanceLoop>(*store, RealClock(), kMaintenanceInterval, LogMaintenance);
+  maintenance = std::make_unique<PeriodicThread>(RealClock(), kMaintenanceInterval, [this] {
+    LogMaintenance(store->Maintain(absl::ToUnixNanos(RealClock().Now())));
+  });
+  backups = std::make_unique<Backups>(
+      Backups::Options{config.backup_dir, config.data_dir, static_cast<size_t>(config.backups_kept),
+                       options.reserve_bytes},
+      *store, RealClock());
   return absl::OkStatus();
 }
 
@@ -209,6 +238,16 @@ absl::Status Collector::Parts::MakeRemoteWrite(const CollectorConfig& config) {
   if (config.remote_write.url.server.empty()) return absl::OkStatus();
   remote_write = std::make_unique<RemoteWriter>(ToRemoteOptions(config, *store), RealClock(), metrics);
   return Annotate(remote_write->Start(), "remote_write");
+}
+
+// Once for each node, in the committer's thread.
+void Collector::Parts::LogNodesOverLimit(const CommitResult& result) {
+  for (const std::string& node : result.nodes_over_series_limit) {
+    if (!nodes_over_limit.insert(node).second) continue;
+    LogWarn(
+        "a node has as many series as it may (store.max_series_per_node); samples of others are not stored",
+        {{"node", node}});
+  }
 }
 
 void Collector::Parts::MakeFleetDetection(const CollectorConfig& config) {
@@ -237,10 +276,15 @@ void Collector::Parts::MakeIngest(const CollectorConfig& config) {
         if (result.ok() && remote_write != nullptr) remote_write->Offer(batch);
         return result;
       },
-      [this](const CommitResult&) { detection->Notify(); }, RealClock(), ingest_metrics);
+      [this](const CommitResult& result) {
+        LogNodesOverLimit(result);
+        detection->Notify();
+      },
+      RealClock(), ingest_metrics);
   import = std::make_unique<RunImport>(*store, *committer, RealClock());
   IngestService::Options options;
   options.collector_version = FM_VERSION;
+  options.max_records_per_second = config.max_records_per_second;
   ingest = std::make_unique<IngestService>(std::move(options), *store, *committer, sessions, *leases, *plans,
                                            ingest_metrics, RealClock());
 }
@@ -273,6 +317,7 @@ void Collector::Parts::MakeQuery() {
   live.unfollow = [this](const std::string& request_id) { sessions.Unfollow(request_id); };
   live.cancel_run = [this](const v1::CancelRunRequest& request) { return sessions.CancelRun(request); };
   live.import_runs = [this](const v1::ImportRunsRequest& request) { return import->Import(request); };
+  live.backup = [this] { return MakeBackup(*backups); };
   query = std::make_unique<QueryApi>(std::move(options));
   query_service = std::make_unique<QueryService>(QueryService::Options{.api = query.get()});
 }
@@ -349,6 +394,7 @@ void Collector::Reload(const CollectorConfig& config) { parts_->plans->Replace(c
 void Collector::Stop() {
   Parts& p = *parts_;
   if (std::exchange(p.stopped, true)) return;
+  if (p.backups != nullptr) p.backups->Stop();
   if (p.health_service != nullptr) p.health_service->Stop();
   if (p.ingest != nullptr) p.ingest->Stop();
   if (p.grpc != nullptr) {
@@ -364,6 +410,9 @@ void Collector::Stop() {
   if (p.http != nullptr) p.http->Stop();
 }
 
-bool Collector::Healthy() const { return parts_->store != nullptr && !parts_->stopped; }
+bool Collector::Healthy() const {
+  // After a failed write the store refuses all others until it is opened again.
+  return parts_->store != nullptr && !parts_->stopped && !absl::IsUnavailable(parts_->store->Health());
+}
 
 }  // namespace fleetmark::collector

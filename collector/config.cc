@@ -136,11 +136,29 @@ void ReadRetention(YamlValue keep, CollectorConfig& config) {
   keep.NoOtherKeys();
 }
 
-void ReadStore(YamlValue store, CollectorConfig& config) {
+bool Inside(const std::string& inner, const std::string& outer) {
+  const std::filesystem::path in = std::filesystem::path(inner + "/").lexically_normal();
+  const std::filesystem::path out = std::filesystem::path(outer + "/").lexically_normal();
+  return in.string().starts_with(out.string());
+}
+
+void ReadBackups(YamlValue store, const std::string& folder, CollectorConfig& config) {
+  YamlValue backup_dir = store.Key("backup_dir");
+  config.backup_dir = ReadPath(backup_dir, "", folder);
+  config.backups_kept = store.Key("backups_kept").Int(7, 1, 10'000);
+  if (config.backup_dir.empty()) return;
+  if (Inside(config.backup_dir, config.data_dir) || Inside(config.data_dir, config.backup_dir)) {
+    backup_dir.Fault("must not lie in data_dir, nor data_dir in it");
+  }
+}
+
+void ReadStore(YamlValue store, const std::string& folder, CollectorConfig& config) {
   config.cache_bytes = store.Key("cache_bytes").Bytes(64 << 20, 1 << 20);
   config.write_buffer_bytes = store.Key("write_buffer_bytes").Bytes(32 << 20, 1 << 20);
   config.reserve_bytes = store.Key("reserve_bytes").Bytes(256 << 20, 0);
   config.max_series = static_cast<uint64_t>(store.Key("max_series").Int(5'000'000, 1));
+  config.max_series_per_node = static_cast<uint64_t>(store.Key("max_series_per_node").Int(50'000, 1));
+  ReadBackups(store, folder, config);
   ReadRetention(store.Key("keep"), config);
   store.NoOtherKeys();
 }
@@ -220,7 +238,12 @@ absl::StatusOr<CollectorConfig> ParseCollectorConfig(std::string_view text, cons
   config.http = ReadListener(root.Key("http"), "127.0.0.1:9412", false, config);
   config.web_dir = ReadPath(root.Key("web_dir"), "", folder);
   config.log = ReadLogSection(root.Key("log"));
-  ReadStore(root.Key("store"), config);
+  ReadStore(root.Key("store"), folder, config);
+  YamlValue ingest = root.Key("ingest");
+  YamlValue rate = ingest.Key("max_records_per_second");
+  config.max_records_per_second = rate.Double(1000);
+  if (!(config.max_records_per_second >= 0)) rate.Fault("must not be below 0");
+  ingest.NoOtherKeys();
   ReadDetection(root.Key("detection"), config);
   for (YamlValue& item : root.Key("references").Items()) config.references.push_back(ReadReference(item));
   config.limits = ReadLimits(root.Key("limits"));

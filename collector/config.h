@@ -66,6 +66,10 @@ struct CollectorConfig {
   int64_t write_buffer_bytes = 0;
   int64_t reserve_bytes = 0;
   uint64_t max_series = 0;
+  uint64_t max_series_per_node = 0;
+  double max_records_per_second = 0;  // of one agent; 0: no bound
+  std::string backup_dir;             // empty: no backups are made
+  int64_t backups_kept = 0;           // at least 1
   // Infinite: for ever.
   absl::Duration keep_samples;
   absl::Duration keep_hourly;

@@ -3,12 +3,19 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 
 #include "collector/store/integrity.h"
+#include "collector/store/restore.h"
 #include "collector/store/store.h"
+#include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/daemon/program.h"
+
+ABSL_FLAG(bool, move_aside, false,
+          "restore: move what is in the data folder to a folder in it instead of refusing");
 
 namespace fleetmark::collector {
 namespace {
@@ -39,6 +46,22 @@ int Repair(const std::string& folder) {
   return kExitOk;
 }
 
+int Restore(const std::string& backup, const CollectorConfig& config) {
+  RestoreOptions options;
+  options.backup = backup;
+  options.folder = config.data_dir;
+  options.move_aside = absl::GetFlag(FLAGS_move_aside);
+  options.time_name = absl::FormatTime("%Y%m%dT%H%M%E3SZ", RealClock().Now(), absl::UTCTimeZone());
+  IntegrityReport problems;
+  const auto report = RestoreStore(options, &problems);
+  for (const std::string& problem : problems.problems) printf("%s\n", problem.c_str());
+  if (!report.ok()) return Fail(report.status(), kExitData);
+  if (!report->moved_aside.empty()) printf("what was there is in %s\n", report->moved_aside.c_str());
+  printf("restored %s: %" PRIu64 " series, %" PRIu64 " runs, %" PRIu64 " files, %" PRIu64 " bytes\n",
+         backup.c_str(), report->checked.series, report->checked.runs, report->files, report->bytes);
+  return kExitOk;
+}
+
 int Compact(const std::string& folder) {
   Store::Options options;
   options.folder = folder;
@@ -54,7 +77,9 @@ int RunStoreCommand(const std::vector<std::string>& arguments, const CollectorCo
   if (arguments.size() == 1 && arguments[0] == "check") return Check(config.data_dir);
   if (arguments.size() == 1 && arguments[0] == "repair") return Repair(config.data_dir);
   if (arguments.size() == 1 && arguments[0] == "compact") return Compact(config.data_dir);
-  return Fail(absl::InvalidArgumentError("the commands are check, repair and compact"), kExitUsage);
+  if (arguments.size() == 2 && arguments[0] == "restore") return Restore(arguments[1], config);
+  return Fail(absl::InvalidArgumentError("the commands are check, repair, compact and restore BACKUP"),
+              kExitUsage);
 }
 
 }  // namespace fleetmark::collector

@@ -1,4 +1,4 @@
-// fleetmark-collector check, repair and compact: care of a store that no collector has open.
+// fleetmark-collector check, repair, compact and restore: care of a store that no collector has open.
 //
 // Thread-safety: called from main alone.
 #ifndef FLEETMARK_COLLECTOR_STORE_COMMANDS_H_

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include "collector/detect/evaluation.h"
 #include "collector/store/store.h"
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
+#include "common/base/periodic_thread.h"
 #include "common/base/status.h"
 #include "common/model/series.h"
 #include "common/obs/log.h"
@@ -39,35 +39,19 @@ class DetectionLoop::Impl {
                                          "Series whose detection state could not be read and began anew.")),
         seconds_(options_.metrics->AddHistogram("fleetmark_detect_evaluation_seconds",
                                                 "Time to evaluate one series, with reading and writing.",
-                                                {0.0005, 0.001, 0.005, 0.02, 0.1, 0.5, 2})) {
+                                                {0.0005, 0.001, 0.005, 0.02, 0.1, 0.5, 2})),
+        thread_(*options_.clock, options_.interval, [this] { RunPass(); }) {
     for (const auto& detector : options_.detectors) detectors_.push_back(detector.get());
   }
 
-  ~Impl() { Stop(); }
-
-  void Start() {
-    thread_ = std::thread([this] { Loop(); });
-  }
-
-  void Stop() {
-    {
-      MutexLock lock(mu_);
-      stopping_ = true;
-      wake_.NotifyAll();
-    }
-    if (thread_.joinable()) thread_.join();
-  }
-
-  void Notify() {
-    MutexLock lock(mu_);
-    notified_ = true;
-    wake_.NotifyAll();
-  }
+  void Start() { thread_.Start(); }
+  void Stop() { thread_.Stop(); }
+  void Notify() { thread_.Notify(); }
 
   // Until no series is dirty but those that failed in this pass.
   void RunPass() {
     std::set<uint64_t> failed;
-    while (!stopping()) {
+    while (!thread_.stopping()) {
       const absl::StatusOr<std::vector<uint64_t>> dirty = store_.DirtySeries(options_.batch + failed.size());
       if (!dirty.ok()) {
         errors_.Add();
@@ -77,7 +61,7 @@ class DetectionLoop::Impl {
       bool progress = false;
       for (const uint64_t id : *dirty) {
         if (failed.contains(id)) continue;
-        if (stopping()) return;
+        if (thread_.stopping()) return;
         if (EvaluateAndLog(id)) {
           progress = true;
         } else {
@@ -96,24 +80,6 @@ class DetectionLoop::Impl {
   }
 
  private:
-  void Loop() {
-    while (true) {
-      RunPass();
-      MutexLock lock(mu_);
-      const MonoTime deadline = options_.clock->Mono() + options_.interval;
-      while (!notified_ && !stopping_) {
-        if (!options_.clock->WaitUntil(wake_, mu_, deadline)) break;
-      }
-      if (stopping_) return;
-      notified_ = false;
-    }
-  }
-
-  bool stopping() const {
-    MutexLock lock(mu_);
-    return stopping_;
-  }
-
   bool EvaluateAndLog(uint64_t id) {
     const MonoTime start = options_.clock->Mono();
     const absl::Status status = EvaluateSeries(id);
@@ -274,11 +240,8 @@ class DetectionLoop::Impl {
   Histogram& seconds_;
 
   mutable Mutex mu_;
-  CondVar wake_;
-  bool notified_ ABSL_GUARDED_BY(mu_) = false;
-  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   std::map<size_t, std::string> problems_ ABSL_GUARDED_BY(mu_);  // by rule
-  std::thread thread_;
+  PeriodicThread thread_;
 };
 
 DetectionLoop::DetectionLoop(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -18,7 +17,7 @@
 #include "collector/fleet/run_history.h"
 #include "collector/store/store.h"
 #include "common/base/clock.h"
-#include "common/base/mutex.h"
+#include "common/base/periodic_thread.h"
 #include "common/base/status.h"
 #include "common/obs/log.h"
 #include "common/obs/metrics.h"
@@ -53,22 +52,11 @@ class FleetDetection::Impl {
                                                "Runs that were asked for to confirm findings.")),
         seconds_(options_.metrics->AddHistogram("fleetmark_fleet_detect_pass_seconds",
                                                 "Time of a pass over the fleet.",
-                                                {0.01, 0.1, 1, 10, 60, 600})) {}
+                                                {0.01, 0.1, 1, 10, 60, 600})),
+        thread_(*options_.clock, options_.interval, [this] { PassAndLog(); }) {}
 
-  ~Impl() { Stop(); }
-
-  void Start() {
-    thread_ = std::thread([this] { Loop(); });
-  }
-
-  void Stop() {
-    {
-      MutexLock lock(mu_);
-      stopping_ = true;
-      wake_.NotifyAll();
-    }
-    if (thread_.joinable()) thread_.join();
-  }
+  void Start() { thread_.Start(PeriodicThread::First::kAfterInterval); }
+  void Stop() { thread_.Stop(); }
 
   absl::Status RunPass() {
     const MonoTime start = options_.clock->Mono();
@@ -90,24 +78,10 @@ class FleetDetection::Impl {
     return out;
   }
 
-  void Loop() {
-    while (true) {
-      {
-        MutexLock lock(mu_);
-        const MonoTime deadline = options_.clock->Mono() + options_.interval;
-        while (!stopping_ && options_.clock->WaitUntil(wake_, mu_, deadline)) {
-        }
-        if (stopping_) return;
-      }
-      if (const absl::Status status = RunPass(); !status.ok()) {
-        LogError("can't look at the fleet as a whole; tried again", {{"error", status}});
-      }
+  void PassAndLog() {
+    if (const absl::Status status = RunPass(); !status.ok()) {
+      LogError("can't look at the fleet as a whole; tried again", {{"error", status}});
     }
-  }
-
-  bool stopping() const {
-    MutexLock lock(mu_);
-    return stopping_;
   }
 
   absl::Status Pass() {
@@ -124,7 +98,7 @@ class FleetDetection::Impl {
     Append(SilenceFindings(runs_.SilentNow(fleet_, now), fleet_, open, now_ns), evaluation.findings);
     Append(FailureFindings(runs_.FailingNow(), fleet_, open, now_ns), evaluation.findings);
     FM_RETURN_IF_ERROR(ComparePeersIfDue(now, open, state, evaluation));
-    if (stopping()) return absl::OkStatus();
+    if (thread_.stopping()) return absl::OkStatus();
 
     state.set_version(kStateVersion);
     evaluation.state = state.SerializeAsString();
@@ -250,7 +224,7 @@ class FleetDetection::Impl {
     for (const auto& [key, measurement] : fleet_.measurements()) {
       std::map<std::string, PeerGroup> groups;  // by class
       for (const SeriesOfFleet& series : measurement.series) {
-        if (stopping()) return absl::OkStatus();
+        if (thread_.stopping()) return absl::OkStatus();
         const auto node = fleet_.nodes().find(series.node);
         if (node == fleet_.nodes().end()) continue;
         FM_ASSIGN_OR_RETURN(const RecentValues recent, ReadRecent(series, now));
@@ -310,11 +284,7 @@ class FleetDetection::Impl {
   Counter& closed_;
   Counter& requests_;
   Histogram& seconds_;
-
-  mutable Mutex mu_;
-  CondVar wake_;
-  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
-  std::thread thread_;
+  PeriodicThread thread_;
 };
 
 FleetDetection::FleetDetection(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}

@@ -16,12 +16,16 @@ namespace fleetmark::collector {
 namespace {
 
 constexpr uint32_t kProtocol = 1;
+constexpr double kBurstSeconds = 10;
+constexpr absl::Duration kLongestWait = absl::Seconds(1);  // then it is asked again
 
 }  // namespace
 
 void AgentStream::Begin() {
   MutexLock lock(mu_);
   self_ = shared_from_this();
+  allowance_ = kBurstSeconds * parts_.options.max_records_per_second;
+  allowance_at_ = parts_.clock.Mono();
   ReadOnLocked();
 }
 
@@ -32,12 +36,14 @@ void AgentStream::Close(const absl::Status& status) {
 
 // --- reading -------------------------------------------------------------------------------------------
 
+// reading_ stays set until the message is handled, which is in incoming_ so long: a batch that becomes durable
+// meanwhile must not have the next one read over it.
 void AgentStream::OnReadDone(bool ok) {
   State state;
   {
     MutexLock lock(mu_);
-    reading_ = false;
     if (!ok) {
+      reading_ = false;
       read_closed_ = true;
       if (outstanding_ == 0) CloseLocked(absl::OkStatus());
       return;
@@ -47,16 +53,44 @@ void AgentStream::OnReadDone(bool ok) {
   }
   if (state == State::kAwaitHello) {
     HandleHello();
-    return;
+  } else {
+    Handle();
   }
-  Handle();
   MutexLock lock(mu_);
+  reading_ = false;
   ReadOnLocked();
+}
+
+void AgentStream::PayLocked(int records) {
+  const double rate = parts_.options.max_records_per_second;
+  if (rate <= 0) return;
+  const MonoTime now = parts_.clock.Mono();
+  const double earned = rate * absl::ToDoubleSeconds(now - allowance_at_);
+  allowance_ = std::min(allowance_ + earned, kBurstSeconds * rate) - records;
+  allowance_at_ = now;
+}
+
+bool AgentStream::HeldBackLocked() {
+  PayLocked(0);
+  if (allowance_ >= 0) return false;
+  if (std::exchange(waiting_, true)) return true;
+  parts_.metrics.paced.Add();
+  const absl::Duration wait = absl::Seconds(-allowance_ / parts_.options.max_records_per_second);
+  // Weak: the alarm keeps its callback for as long as it lives itself.
+  alarm_.Set(absl::ToChronoTime(RealClock().Now() + std::clamp(wait, absl::Milliseconds(1), kLongestWait)),
+             [weak = weak_from_this()](bool) {
+               const std::shared_ptr<AgentStream> self = weak.lock();
+               if (self == nullptr) return;
+               MutexLock lock(self->mu_);
+               self->waiting_ = false;
+               self->ReadOnLocked();
+             });
+  return true;
 }
 
 void AgentStream::ReadOnLocked() {
   if (reading_ || read_closed_ || closing_.has_value() || state_ == State::kRegistering) return;
-  if (held_.has_value() || outstanding_ >= parts_.options.window) return;
+  if (held_.has_value() || outstanding_ >= parts_.options.window || HeldBackLocked()) return;
   reading_ = true;
   StartRead(&incoming_);
 }
@@ -221,6 +255,7 @@ void AgentStream::HandleRecords() {
   MutexLock lock(mu_);
   if (closing_.has_value()) return;
   ++outstanding_;
+  PayLocked(count);
   OfferLocked(std::move(offer));
 }
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "grpcpp/alarm.h"
 #include "grpcpp/support/server_callback.h"
 
 #include "collector/ingest/ingest_service.h"
@@ -77,6 +78,10 @@ class AgentStream final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::C
   bool Send(const v1::CollectorMessage& message);
   void Refuse(const absl::Status& status);
 
+  // Takes the records of one message off what the agent may send.
+  void PayLocked(int records) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // True when it has to wait before it is read on; it then is by itself.
+  bool HeldBackLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void ReadOnLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OfferLocked(Committer::Offer offer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CloseLocked(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -106,6 +111,10 @@ class AgentStream final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::C
   std::optional<absl::Status> closing_ ABSL_GUARDED_BY(mu_);
   uint64_t session_id_ ABSL_GUARDED_BY(mu_) = 0;
   v1::CollectorMessage outgoing_ ABSL_GUARDED_BY(mu_);  // of the write in flight
+  double allowance_ ABSL_GUARDED_BY(mu_) = 0;           // records; below 0: has to wait
+  MonoTime allowance_at_ ABSL_GUARDED_BY(mu_);
+  bool waiting_ ABSL_GUARDED_BY(mu_) = false;  // for the alarm
+  grpc::Alarm alarm_;
   std::deque<v1::CollectorMessage> outbox_ ABSL_GUARDED_BY(mu_);
   std::optional<v1::Ack> ack_ ABSL_GUARDED_BY(mu_);            // what is durable and not acknowledged yet
   size_t outstanding_ ABSL_GUARDED_BY(mu_) = 0;                // batches that are not durable yet

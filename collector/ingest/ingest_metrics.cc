@@ -13,12 +13,19 @@ IngestMetrics::IngestMetrics(Metrics& metrics)
       streams(metrics.AddGauge("fleetmark_ingest_streams", "Open streams of agents.")),
       moved_back(metrics.AddCounter("fleetmark_ingest_records_moved_back_total",
                                     "Records whose times were moved back, as their node's clock was ahead.")),
+      paced(metrics.AddCounter("fleetmark_ingest_reads_held_back_total",
+                               "Times that an agent was not read on because it sends more than it may.")),
       events_(metrics.AddCounter("fleetmark_ingest_events_total", "Events stored.")),
       samples_(metrics.AddCounter("fleetmark_ingest_samples_total", "Samples stored.")),
       duplicates_(metrics.AddCounter("fleetmark_ingest_records_duplicate_total",
                                      "Records that were stored already and sent again.")),
       over_series_limit_(metrics.AddCounter("fleetmark_ingest_samples_over_series_limit_total",
                                             "Samples not stored because the limit of series was reached.")),
+      over_node_limit_(
+          metrics.AddCounter("fleetmark_ingest_samples_over_node_limit_total",
+                             "Samples not stored because their node has as many series as it may.")),
+      late_(metrics.AddCounter("fleetmark_ingest_runs_late_total",
+                               "Runs stored that are older than the newest of their series.")),
       too_old_(metrics.AddCounter("fleetmark_ingest_samples_too_old_total",
                                   "Samples not stored because they are older than samples are kept.")),
       runs_too_old_(metrics.AddCounter("fleetmark_ingest_runs_too_old_total",
@@ -45,6 +52,8 @@ void IngestMetrics::Committed(const CommitResult& result, double seconds) {
   samples_.Add(static_cast<double>(result.samples));
   duplicates_.Add(static_cast<double>(result.duplicates));
   over_series_limit_.Add(static_cast<double>(result.samples_over_series_limit));
+  over_node_limit_.Add(static_cast<double>(result.samples_over_node_limit));
+  late_.Add(static_cast<double>(result.runs_late));
   too_old_.Add(static_cast<double>(result.samples_too_old));
   runs_too_old_.Add(static_cast<double>(result.too_old));
   commit_seconds_.Observe(seconds);

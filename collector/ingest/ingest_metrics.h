@@ -24,6 +24,7 @@ class IngestMetrics {
   Gauge& queued_bytes;
   Gauge& streams;
   Counter& moved_back;
+  Counter& paced;
 
  private:
   std::vector<Counter*> runs_;     // by v1::Outcome
@@ -32,6 +33,8 @@ class IngestMetrics {
   Counter& samples_;
   Counter& duplicates_;
   Counter& over_series_limit_;
+  Counter& over_node_limit_;
+  Counter& late_;
   Counter& too_old_;
   Counter& runs_too_old_;
   Histogram& commit_seconds_;

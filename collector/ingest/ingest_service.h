@@ -44,6 +44,9 @@ class IngestService {
     size_t window = 8;                             // batches of one stream that are not durable yet
     size_t max_outbox = 64;  // messages that wait for one agent, beside acknowledgements
     size_t max_streams = 20'000;
+    // What one agent may send on and on, and as many as ten seconds' at once; then its stream is read on only
+    // as fast. 0: no bound.
+    double max_records_per_second = 0;
     // May the peer with these names in its certificate (none without TLS) speak for `node`? The status ends
     // its stream. Empty: every peer may.
     std::function<absl::Status(const std::vector<std::string>& peer_names, const std::string& node)>

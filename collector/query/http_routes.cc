@@ -123,6 +123,8 @@ class HttpRoutes::Impl : public std::enable_shared_from_this<HttpRoutes::Impl> {
     Get(server, "/status", &QueryApi::GetStatus);
     Get(server, "/nodes", &QueryApi::ListNodes);
     Get(server, "/series", &QueryApi::ListSeries);
+    Get(server, "/latest", &QueryApi::ListLatest);
+    Get(server, "/quantiles", &QueryApi::ReadQuantiles);
     Get(server, "/runs", &QueryApi::ListRuns);
     Get(server, "/findings", &QueryApi::ListFindings);
     Get(server, "/events", &QueryApi::ListEvents);

@@ -9,6 +9,7 @@
 #include "collector/query/curve.h"
 #include "collector/query/fleet_overview.h"
 #include "collector/query/group_compare.h"
+#include "collector/query/group_quantiles.h"
 #include "collector/query/paging.h"
 #include "collector/store/store.h"
 #include "common/base/clock.h"
@@ -183,6 +184,38 @@ absl::StatusOr<v1::ReadSamplesResponse> QueryApi::ReadSamples(const v1::ReadSamp
   return response;
 }
 
+absl::StatusOr<v1::ListLatestResponse> QueryApi::ListLatest(const v1::ListLatestRequest& request) const {
+  FM_RETURN_IF_ERROR(CheckSelector(request.selector()));
+  FM_RETURN_IF_ERROR(CheckRange(request.range()));
+  FM_ASSIGN_OR_RETURN(const Page page, CheckPage(request.limit(), request.page_token()));
+  v1::ListLatestResponse response;
+  const auto list = [&](const Page& slice, std::string* next) {
+    return options_.store->ListSeries(request.selector(), slice, next);
+  };
+  const int64_t from = request.range().from_unix_ns();
+  const int64_t to = EndOf(request.range());
+  const auto take = [&](v1::Series series) {
+    if (series.samples() == 0 || series.last_unix_ns() < from || series.last_unix_ns() >= to) return;
+    v1::LatestSample& sample = *response.add_samples();
+    sample.set_series_id(series.series_id());
+    *sample.mutable_series() = std::move(*series.mutable_key());
+    sample.set_better(series.better());
+    sample.set_time_unix_ns(series.last_unix_ns());
+    sample.set_value(series.last_value());
+  };
+  FM_ASSIGN_OR_RETURN(*response.mutable_next_page_token(), ReadPage(page, kAnswerBytes, list, take));
+  return response;
+}
+
+absl::StatusOr<v1::ReadQuantilesResponse> QueryApi::ReadQuantiles(
+    const v1::ReadQuantilesRequest& request) const {
+  FM_RETURN_IF_ERROR(CheckSelector(request.selector()));
+  FM_RETURN_IF_ERROR(CheckRange(request.range()));
+  QuantileLimits limits;
+  limits.answer_bytes = kAnswerBytes;
+  return GroupQuantiles(*options_.store, *options_.clock, request, limits);
+}
+
 absl::StatusOr<v1::ListRunsResponse> QueryApi::ListRuns(const v1::ListRunsRequest& request) const {
   FM_RETURN_IF_ERROR(CheckNode(request.node()));
   FM_RETURN_IF_ERROR(CheckText("benchmark", request.benchmark(), limits::kNameBytes));
@@ -329,6 +362,11 @@ absl::StatusOr<v1::CancelRunResponse> QueryApi::CancelRun(const v1::CancelRunReq
 absl::StatusOr<v1::ImportRunsResponse> QueryApi::ImportRuns(const v1::ImportRunsRequest& request) const {
   if (!options_.callbacks.import_runs) return absl::UnavailableError("this collector takes no imports");
   return options_.callbacks.import_runs(request);
+}
+
+absl::StatusOr<v1::BackupResponse> QueryApi::Backup(const v1::BackupRequest&) const {
+  if (!options_.callbacks.backup) return absl::UnavailableError("this collector makes no backups");
+  return options_.callbacks.backup();
 }
 
 absl::Status QueryApi::Ready() const { return options_.store->Health(); }

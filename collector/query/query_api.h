@@ -50,6 +50,7 @@ struct QueryCallbacks {
   std::function<void(const std::string& request_id)> unfollow;  // the run goes on
   std::function<absl::Status(const v1::CancelRunRequest&)> cancel_run;
   std::function<absl::StatusOr<v1::ImportRunsResponse>(const v1::ImportRunsRequest&)> import_runs;
+  std::function<absl::StatusOr<v1::BackupResponse>()> backup;  // blocks until it is made
 };
 
 class QueryApi {
@@ -67,6 +68,8 @@ class QueryApi {
   absl::StatusOr<v1::ListNodesResponse> ListNodes(const v1::ListNodesRequest& request) const;
   absl::StatusOr<v1::ListSeriesResponse> ListSeries(const v1::ListSeriesRequest& request) const;
   absl::StatusOr<v1::ReadSamplesResponse> ReadSamples(const v1::ReadSamplesRequest& request) const;
+  absl::StatusOr<v1::ListLatestResponse> ListLatest(const v1::ListLatestRequest& request) const;
+  absl::StatusOr<v1::ReadQuantilesResponse> ReadQuantiles(const v1::ReadQuantilesRequest& request) const;
   absl::StatusOr<v1::ListRunsResponse> ListRuns(const v1::ListRunsRequest& request) const;
   absl::StatusOr<v1::GetRunResponse> GetRun(const v1::GetRunRequest& request) const;
   absl::StatusOr<v1::ListFindingsResponse> ListFindings(const v1::ListFindingsRequest& request) const;
@@ -81,6 +84,8 @@ class QueryApi {
   absl::StatusOr<v1::AddEventResponse> AddEvent(const v1::AddEventRequest& request) const;
 
   absl::StatusOr<v1::ImportRunsResponse> ImportRuns(const v1::ImportRunsRequest& request) const;
+
+  absl::StatusOr<v1::BackupResponse> Backup(const v1::BackupRequest& request) const;
 
   // See QueryCallbacks. After an error the follower is not called.
   absl::StatusOr<std::string> RunNow(const v1::RunNowRequest& request, RunFollower follower) const;

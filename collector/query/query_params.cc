@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 
 #include "common/base/status.h"
 #include "common/config/quantities.h"
@@ -47,7 +48,7 @@ void Collect(Message* message, const std::set<std::string>& reserved, Targets& t
       targets["to"] = {range, range->GetDescriptor()->FindFieldByName("to_unix_ns")};
     } else if (field->message_type() != nullptr && !field->is_repeated()) {
       Collect(message->GetReflection()->MutableMessage(message, field), reserved, targets);
-    } else if (!field->is_repeated()) {
+    } else if (field->message_type() == nullptr) {
       targets[name] = {message, field};
     }
   }
@@ -80,10 +81,29 @@ std::string EnumChoices(const FieldDescriptor& field) {
   return choices;
 }
 
+absl::Status AddToList(const std::string& name, const std::string& value, const Target& target) {
+  const auto* reflection = target.message->GetReflection();
+  for (const auto& part : absl::StrSplit(value, ',', absl::SkipEmpty())) {
+    const std::string text(absl::StripAsciiWhitespace(part));
+    double number = 0;
+    if (target.field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
+      if (!IsValidUtf8(text)) return absl::InvalidArgumentError(absl::StrCat(name, " is not UTF-8"));
+      reflection->AddString(target.message, target.field, text);
+    } else if (target.field->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) {
+      if (!absl::SimpleAtod(text, &number)) return Wrong(name, text, "a number");
+      reflection->AddDouble(target.message, target.field, number);
+    } else {
+      return absl::InvalidArgumentError(absl::StrCat(name, " can't be given in a URL"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status SetField(const std::string& name, const std::string& value, absl::Time now,
                       const Target& target) {
   const auto* reflection = target.message->GetReflection();
   const FieldDescriptor* field = target.field;
+  if (field->is_repeated()) return AddToList(name, value, target);
   switch (field->cpp_type()) {
     case FieldDescriptor::CPPTYPE_STRING:
       if (!IsValidUtf8(value)) return absl::InvalidArgumentError(absl::StrCat(name, " is not UTF-8"));
@@ -99,6 +119,12 @@ absl::Status SetField(const std::string& name, const std::string& value, absl::T
       uint64_t number = 0;
       if (!absl::SimpleAtoi(value, &number)) return Wrong(name, value, "a whole number");
       reflection->SetUInt64(target.message, field, number);
+      return absl::OkStatus();
+    }
+    case FieldDescriptor::CPPTYPE_DOUBLE: {
+      double number = 0;
+      if (!absl::SimpleAtod(value, &number)) return Wrong(name, value, "a number");
+      reflection->SetDouble(target.message, field, number);
       return absl::OkStatus();
     }
     case FieldDescriptor::CPPTYPE_INT64: {  // only times are

@@ -1,9 +1,10 @@
 // Fills a request message from the parameters of a URL, so that HTTP offers exactly what the messages do.
 //
 // A field's name is its parameter: `benchmark=stream`, `limit=10`, `newest=true`. Enum values may be given
-// without their prefix, in any case: `outcome=failed`. The fields of a selector stand for themselves. Of
-// maps, `label.KEY=VALUE` fills `labels` and `node_label.KEY=VALUE` fills `node_labels`. A time range is
-// `from` and `to`, each as RFC 3339 (`2026-01-02T15:04:05Z`), a day (`2026-01-02`), Unix seconds
+// without their prefix, in any case: `outcome=failed`. The fields of a selector stand for themselves. A list
+// of texts or numbers is given with commas: `quantiles=0.5,0.99`. Of maps, `label.KEY=VALUE` fills `labels`
+// and `node_label.KEY=VALUE` fills `node_labels`. A time range is `from` and `to`, each as RFC 3339
+// (`2026-01-02T15:04:05Z`), a day (`2026-01-02`), Unix seconds
 // (`1790000000.5`), a duration before now (`-24h`), or `now`.
 //
 // Thread-safety: functions without state.

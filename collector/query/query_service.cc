@@ -141,6 +141,16 @@ class QueryService::Impl final : public v1::FleetService::CallbackService {
                                         v1::ReadSamplesResponse* response) override {
     return Answer(context, request, response, &QueryApi::ReadSamples);
   }
+  grpc::ServerUnaryReactor* ListLatest(grpc::CallbackServerContext* context,
+                                       const v1::ListLatestRequest* request,
+                                       v1::ListLatestResponse* response) override {
+    return Answer(context, request, response, &QueryApi::ListLatest);
+  }
+  grpc::ServerUnaryReactor* ReadQuantiles(grpc::CallbackServerContext* context,
+                                          const v1::ReadQuantilesRequest* request,
+                                          v1::ReadQuantilesResponse* response) override {
+    return Answer(context, request, response, &QueryApi::ReadQuantiles);
+  }
   grpc::ServerUnaryReactor* ListRuns(grpc::CallbackServerContext* context, const v1::ListRunsRequest* request,
                                      v1::ListRunsResponse* response) override {
     return Answer(context, request, response, &QueryApi::ListRuns);
@@ -184,6 +194,10 @@ class QueryService::Impl final : public v1::FleetService::CallbackService {
                                        const v1::ImportRunsRequest* request,
                                        v1::ImportRunsResponse* response) override {
     return Answer(context, request, response, &QueryApi::ImportRuns);
+  }
+  grpc::ServerUnaryReactor* Backup(grpc::CallbackServerContext* context, const v1::BackupRequest* request,
+                                   v1::BackupResponse* response) override {
+    return Answer(context, request, response, &QueryApi::Backup);
   }
   grpc::ServerUnaryReactor* CancelRun(grpc::CallbackServerContext* context,
                                       const v1::CancelRunRequest* request,

@@ -9,6 +9,7 @@
 #include "collector/store/nodes.h"
 #include "collector/store/runs.h"
 #include "common/base/status.h"
+#include "common/model/limits.h"
 
 namespace fleetmark::collector {
 
@@ -72,25 +73,45 @@ absl::Status CommitBuilder::AddRun(const std::string& node, const v1::Run& run) 
     return absl::OkStatus();
   }
   bool metrics_apart = false;
+  std::optional<v1::Run> refused;
   if (run.outcome() == v1::OUTCOME_OK && time < oldest_.sample_unix_ns) {
     result_.samples_too_old += static_cast<uint64_t>(run.metrics().size());
   } else if (run.outcome() == v1::OUTCOME_OK) {
-    FM_ASSIGN_OR_RETURN(metrics_apart, AddSamples(node, *id, run));
+    FM_ASSIGN_OR_RETURN(const GroupWriter::Added added, AddSamples(node, *id, run));
+    metrics_apart = added.complete;
+    if (added.over_limit > 0) refused = WithRefusal(run, added);
+    if (added.over_node_limit > 0) result_.nodes_over_series_limit.insert(node);
   }
-  PutRun(node, *id, run, metrics_apart, &writes_, counters_);
+  PutRun(node, *id, refused.has_value() ? *refused : run, metrics_apart, &writes_, counters_);
   ++result_.runs;
   ++result_.runs_by_outcome[static_cast<size_t>(run.outcome())];
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> CommitBuilder::AddSamples(const std::string& node, const UlidBytes& run_id,
-                                               const v1::Run& run) {
+absl::StatusOr<GroupWriter::Added> CommitBuilder::AddSamples(const std::string& node, const UlidBytes& run_id,
+                                                             const v1::Run& run) {
   FM_ASSIGN_OR_RETURN(const GroupWriter::Added added,
                       groups_.AddRun(node, {0, RunUnixNs(run, run_id), run_id}, run, &writes_, counters_));
   result_.samples += added.samples;
-  result_.samples_over_series_limit += added.over_limit;
+  result_.runs_late += added.late ? 1 : 0;
+  result_.samples_over_series_limit += added.over_limit - added.over_node_limit;
+  result_.samples_over_node_limit += added.over_node_limit;
   counters_->samples += added.samples;
-  return added.complete;
+  return added;
+}
+
+v1::Run CommitBuilder::WithRefusal(const v1::Run& run, const GroupWriter::Added& added) const {
+  v1::Run out = run;
+  if (static_cast<size_t>(out.warnings_size()) >= limits::kWarningsPerRun) return out;
+  out.add_warnings(added.over_node_limit > 0
+                       ? absl::StrCat(added.over_limit, " of ", run.metrics_size(),
+                                      " metrics were not stored as samples: the node "
+                                      "has as many series as it may, ",
+                                      limits_.series_per_node, " (store.max_series_per_node)")
+                       : absl::StrCat(added.over_limit, " of ", run.metrics_size(),
+                                      " metrics were not stored as samples: no "
+                                      "further series are taken (store.max_series)"));
+  return out;
 }
 
 absl::Status CommitBuilder::AddFacts(const std::string& node, const v1::FactsChanged& facts) {

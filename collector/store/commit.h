@@ -29,14 +29,15 @@ class CommitBuilder {
   };
 
   // `counters` are the totals before; they must outlive the builder.
-  CommitBuilder(const Database& db, SeriesCatalog* catalog, uint64_t max_series, const Oldest& oldest,
-                Counters* counters)
+  CommitBuilder(const Database& db, SeriesCatalog* catalog, const GroupWriter::Limits& limits,
+                const Oldest& oldest, Counters* counters)
       : db_(db),
+        limits_(limits),
         oldest_(oldest),
         counters_(counters),
         series_before_(counters->series),
         writes_(db.NewWriteSet()),
-        groups_(db, catalog, max_series) {}
+        groups_(db, catalog, limits) {}
 
   absl::Status Add(const SenderRecords& sender);
   // Completes the write set, which the caller then takes.
@@ -50,12 +51,15 @@ class CommitBuilder {
  private:
   absl::Status AddRecord(const std::string& node, const v1::Record& record);
   absl::Status AddRun(const std::string& node, const v1::Run& run);
-  // Whether the run's metrics can be made from its samples again.
-  absl::StatusOr<bool> AddSamples(const std::string& node, const UlidBytes& run_id, const v1::Run& run);
+  absl::StatusOr<GroupWriter::Added> AddSamples(const std::string& node, const UlidBytes& run_id,
+                                                const v1::Run& run);
+  // The run with a warning that says which of its samples are not stored.
+  v1::Run WithRefusal(const v1::Run& run, const GroupWriter::Added& added) const;
   absl::Status AddFacts(const std::string& node, const v1::FactsChanged& facts);
   absl::StatusOr<uint64_t*> WatermarkOf(const std::string& sender_key);
 
   const Database& db_;
+  const GroupWriter::Limits limits_;
   const Oldest oldest_;
   Counters* const counters_;
   const uint64_t series_before_;

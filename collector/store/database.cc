@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/db.h"
+#include "rocksdb/env.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/sst_file_reader.h"
 #include "rocksdb/table.h"
@@ -21,6 +22,7 @@
 #include "rocksdb/write_batch.h"
 #include "rocksdb/write_buffer_manager.h"
 
+#include "collector/store/log_tail.h"
 #include "collector/store/values.h"
 #include "common/base/file.h"
 #include "common/base/mutex.h"
@@ -54,6 +56,7 @@ absl::Status FromRocks(const rocksdb::Status& status) {
 
 rocksdb::DBOptions DbOptions(const Database::Options& options, const std::shared_ptr<rocksdb::Cache>& cache) {
   rocksdb::DBOptions db;
+  if (options.env != nullptr) db.env = options.env;
   db.create_if_missing = true;
   db.create_missing_column_families = true;
   db.paranoid_checks = true;
@@ -161,16 +164,26 @@ absl::Status CheckFamilies(const std::string& folder) {
   return absl::OkStatus();
 }
 
+absl::Status CheckNotBeingReplaced(const std::string& folder) {
+  std::error_code error;
+  if (!std::filesystem::exists(absl::StrCat(folder, "/", Database::kRestoreMark), error))
+    return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("a restore of store ", folder, " was interrupted; run it again"));
+}
+
+absl::Status Damaged(const absl::Status& status, const std::string& folder) {
+  return absl::DataLossError(absl::StrCat("store ", folder,
+                                          " is damaged and was left as it is: ", Message(status),
+                                          " (docs/storage-format.md, \"Recovery\", says what can be done)"));
+}
+
 absl::Status OpenError(const rocksdb::Status& status, const std::string& folder) {
   const std::string text = status.ToString();
   if (status.IsIOError() && absl::StrContains(text, "/LOCK:")) {
     return absl::FailedPreconditionError(absl::StrCat("store ", folder, " is open in another process"));
   }
-  if (status.IsCorruption()) {
-    return absl::DataLossError(
-        absl::StrCat("store ", folder, " is damaged and was left as it is: ", text,
-                     " (docs/storage-format.md, \"Recovery\", says what can be done)"));
-  }
+  if (status.IsCorruption()) return Damaged(FromRocks(status), folder);
   return Annotate(FromRocks(status), absl::StrCat("opening store ", folder));
 }
 
@@ -268,7 +281,10 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const Options& options)
   if (!options.read_only) {
     FM_RETURN_IF_ERROR(Annotate(MakeFolders(options.folder, 0750), "making the store's folder"));
   }
+  FM_RETURN_IF_ERROR(CheckNotBeingReplaced(options.folder));
   FM_RETURN_IF_ERROR(CheckFamilies(options.folder));
+  if (const absl::Status logs = CheckLogTails(options.folder); !logs.ok())
+    return Damaged(logs, options.folder);
   auto impl = std::make_unique<Impl>();
   impl->options = options;
   if (!options.read_only) FM_RETURN_IF_ERROR(impl->CheckSpace(0));  // opening writes too
@@ -308,6 +324,18 @@ std::vector<Database::FileFault> Database::VerifyFiles(const std::string& folder
     if (!fault.status.ok()) faults.push_back(std::move(fault));
   }
   return faults;
+}
+
+absl::Status Database::CheckUnused(const std::string& folder) {
+  const std::string path = folder + "/LOCK";
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return absl::OkStatus();
+  rocksdb::Env* const env = rocksdb::Env::Default();
+  rocksdb::FileLock* lock = nullptr;
+  if (!env->LockFile(path, &lock).ok()) {
+    return absl::FailedPreconditionError(absl::StrCat("store ", folder, " is open in another process"));
+  }
+  return FromRocks(env->UnlockFile(lock));
 }
 
 absl::Status Database::Rebuild(const Options& options) {

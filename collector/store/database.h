@@ -21,6 +21,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+namespace rocksdb {
+class Env;
+}
+
 namespace fleetmark::collector {
 
 enum class Family {
@@ -105,8 +109,9 @@ class Database {
     uint64_t cache_bytes = 64 << 20;
     uint64_t write_buffer_bytes = 32 << 20;
     uint64_t reserve_bytes = 256 << 20;
-    bool read_only =
-        false;  // nothing is written, not even a lock: for checks of a store that no process has open
+    // Nothing is written, not even a lock: for checks of a store that no process has open.
+    bool read_only = false;
+    rocksdb::Env* env = nullptr;  // tests put a faulty disk there; null: the machine's
   };
 
   // Reads every table file of the folder, whether the store can be opened or not.
@@ -121,6 +126,12 @@ class Database {
   // Makes a store of what can still be read; `bad_files` must be out of the way already. FailedPrecondition
   // while a process has it open.
   static absl::Status Rebuild(const Options& options);
+
+  // While this file is in the folder, its store is being replaced, and is not opened.
+  static constexpr char kRestoreMark[] = "RESTORE_UNDER_WAY";
+
+  // FailedPrecondition while a process has the folder's store open; OK also where there is none.
+  static absl::Status CheckUnused(const std::string& folder);
 
   static absl::StatusOr<std::unique_ptr<Database>> Open(const Options& options);
   ~Database();

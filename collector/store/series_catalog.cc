@@ -176,10 +176,19 @@ void SeriesCatalog::Remove(uint32_t group) {
   groups_.erase(it);
 }
 
-void SeriesCatalog::CountMetricLocked(const Group& group, const Group::Column& column, int by) {
+void SeriesCatalog::CountSeriesLocked(const Group& group, const Group::Column& column, int by) {
   const auto it = metrics_.try_emplace({group.key->benchmark, column.key->metric, column.key->unit}, 0).first;
   it->second += by;
   if (it->second == 0) metrics_.erase(it);
+  const auto node = by_node_.try_emplace(group.key->node, 0).first;
+  node->second += by;
+  if (node->second == 0) by_node_.erase(node);
+}
+
+uint64_t SeriesCatalog::SeriesOfNode(const std::string& node) const {
+  MutexLock lock(mu_);
+  const auto it = by_node_.find(node);
+  return it == by_node_.end() ? 0 : it->second;
 }
 
 void SeriesCatalog::IndexLocked(const Group* before, const Group* now) {
@@ -187,7 +196,7 @@ void SeriesCatalog::IndexLocked(const Group* before, const Group* now) {
     for (const Group::Column& column : before->columns) {
       if (now != nullptr && now->FindColumn(column.number) != nullptr) continue;
       series_.erase(column.series_id);
-      CountMetricLocked(*before, column, -1);
+      CountSeriesLocked(*before, column, -1);
       const auto it = columns_.find(*column.key);
       if (it == columns_.end()) continue;
       Erase(before->id, &it->second.groups);
@@ -218,7 +227,7 @@ void SeriesCatalog::IndexLocked(const Group* before, const Group* now) {
     if (before != nullptr && before->FindColumn(column.number) != nullptr) continue;
     series_[column.series_id] = {now->id, column.number};
     next_series_ = std::max(next_series_, column.series_id + 1);
-    CountMetricLocked(*now, column, 1);
+    CountSeriesLocked(*now, column, 1);
     ColumnEntry& entry = columns_[*column.key];
     entry.key = column.key;
     Insert(now->id, &entry.groups);

@@ -88,6 +88,9 @@ class SeriesCatalog {
   // At most `limit` groups whose id is at least `from`, ascending.
   std::vector<GroupPtr> Groups(uint32_t from, size_t limit) const;
 
+  // How many series the node has.
+  uint64_t SeriesOfNode(const std::string& node) const;
+
   uint32_t next_group() const;
   uint64_t next_series() const;
 
@@ -104,7 +107,7 @@ class SeriesCatalog {
   // By the fields of GroupKey.
   static constexpr size_t kGroupLabels = 5;
 
-  void CountMetricLocked(const Group& group, const Group::Column& column, int by)
+  void CountSeriesLocked(const Group& group, const Group::Column& column, int by)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void IndexLocked(const Group* before, const Group* now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::StatusOr<std::optional<Postings>> MatchGroupsLocked(absl::Span<const LabelMatcher> matchers) const
@@ -115,7 +118,8 @@ class SeriesCatalog {
   absl::flat_hash_map<std::string, uint32_t> by_text_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<uint64_t, Place> series_ ABSL_GUARDED_BY(mu_);
   std::map<ColumnKey, ColumnEntry> columns_ ABSL_GUARDED_BY(mu_);
-  std::map<MetricOfBenchmark, uint64_t> metrics_ ABSL_GUARDED_BY(mu_);  // with how many series
+  std::map<MetricOfBenchmark, uint64_t> metrics_ ABSL_GUARDED_BY(mu_);       // with how many series
+  absl::flat_hash_map<std::string, uint64_t> by_node_ ABSL_GUARDED_BY(mu_);  // how many series
   std::array<absl::flat_hash_map<std::string, Postings>, kGroupLabels> postings_ ABSL_GUARDED_BY(mu_);
   std::set<uint32_t> dirty_ ABSL_GUARDED_BY(mu_);
   uint32_t next_group_ ABSL_GUARDED_BY(mu_) = 1;

@@ -154,6 +154,9 @@ absl::StatusOr<GroupWriter::Staged*> GroupWriter::Stage(const std::string& node,
     made->group.id = next_group_++;
     made->group.key = std::make_shared<const GroupKey>(key);
   }
+  std::unique_ptr<uint64_t>& series = node_series_[node];
+  if (series == nullptr) series = std::make_unique<uint64_t>(catalog_.SeriesOfNode(node));
+  made->node_series = series.get();
   staged = std::move(made);
   return staged.get();
 }
@@ -173,13 +176,15 @@ Group::Column* GroupWriter::FindOrAddColumn(Staged* staged, const v1::Metric& me
                                             Counters* counters) {
   if (Group::Column* const known = FindColumn(staged, metric, hint); known != nullptr) return known;
   Group& group = staged->group;
-  if (counters->series >= max_series_ || group.next_column >= kMaxColumns) return nullptr;
+  if (counters->series >= limits_.series || group.next_column >= kMaxColumns) return nullptr;
+  if (*staged->node_series >= limits_.series_per_node) return nullptr;
   Group::Column& column = group.columns.emplace_back();
   column.key = catalog_.Intern(ColumnKeyOf(metric));
   column.series_id = counters->next_series_id++;
   column.number = group.next_column++;
   column.better = metric.better();
   ++counters->series;
+  ++*staged->node_series;
   staged->columns_changed = true;
   staged->by_key->emplace(*column.key, column.number);  // which the search has made
   return &column;
@@ -200,6 +205,7 @@ absl::StatusOr<GroupWriter::Added> GroupWriter::AddRun(const std::string& node, 
     Group::Column* const column = FindOrAddColumn(staged, metric, hint, counters);
     if (column == nullptr) {
       ++added.over_limit;
+      if (*staged->node_series >= limits_.series_per_node) ++added.over_node_limit;
       added.complete = false;
       continue;
     }
@@ -216,6 +222,8 @@ absl::StatusOr<GroupWriter::Added> GroupWriter::AddRun(const std::string& node, 
       return absl::InvalidArgumentError("the run has two values for one series");
     }
   }
+  const SeriesStats& before = group.FindColumn(cells.front().column)->stats;
+  added.late = before.samples > 0 && key.time_unix_ns < before.last_unix_ns;
   for (const RowCell& cell : cells) {
     Group::Column& column = *group.FindColumn(cell.column);
     column.stats.Add(key.time_unix_ns, cell.value);

@@ -34,13 +34,20 @@ absl::StatusOr<std::vector<v1::Series>> ListSeries(const Database& db, const Ser
 // succeeded.
 class GroupWriter {
  public:
-  GroupWriter(const Database& db, SeriesCatalog* catalog, uint64_t max_series)
-      : db_(db), catalog_(*catalog), max_series_(max_series), next_group_(catalog->next_group()) {}
+  struct Limits {
+    uint64_t series = 0;
+    uint64_t series_per_node = 0;
+  };
+  GroupWriter(const Database& db, SeriesCatalog* catalog, const Limits& limits)
+      : db_(db), catalog_(*catalog), limits_(limits), next_group_(catalog->next_group()) {}
 
   struct Added {
     uint64_t samples = 0;
-    uint64_t over_limit = 0;  // samples of series that would be new where no more are taken
-    bool complete = false;    // the run's metrics can be made from its row again, in their order
+    // Samples of series that would be new where no more are taken, and of these, because of the node's share.
+    uint64_t over_limit = 0;
+    uint64_t over_node_limit = 0;
+    bool late = false;      // the group has a newer run
+    bool complete = false;  // the run's metrics can be made from its row again, in their order
   };
   // InvalidArgument when a series comes twice in the run.
   absl::StatusOr<Added> AddRun(const std::string& node, const RowKey& key, const v1::Run& run,
@@ -55,6 +62,7 @@ class GroupWriter {
  private:
   struct Staged {
     Group group;
+    uint64_t* node_series = nullptr;  // in node_series_
     bool columns_changed = false;
     bool got_samples = false;
     // Made when a column isn't where it was in the run before.
@@ -68,9 +76,10 @@ class GroupWriter {
 
   const Database& db_;
   SeriesCatalog& catalog_;
-  const uint64_t max_series_;
+  const Limits limits_;
   uint32_t next_group_;
-  absl::flat_hash_map<std::string, std::unique_ptr<Staged>> staged_;  // by group text
+  absl::flat_hash_map<std::string, std::unique_ptr<Staged>> staged_;         // by group text
+  absl::flat_hash_map<std::string, std::unique_ptr<uint64_t>> node_series_;  // with this commit's new ones
   std::vector<uint64_t> touched_;
 };
 

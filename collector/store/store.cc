@@ -104,6 +104,7 @@ absl::StatusOr<std::unique_ptr<Store>> Store::Open(const Options& options) {
   database.cache_bytes = options.cache_bytes;
   database.write_buffer_bytes = options.write_buffer_bytes;
   database.reserve_bytes = options.reserve_bytes;
+  database.env = options.env;
   FM_ASSIGN_OR_RETURN(impl->db, Database::Open(database));
   FM_ASSIGN_OR_RETURN(const std::optional<std::string> value, impl->db->Get(Family::kMeta, kCountersKey));
   if (value.has_value()) {
@@ -118,7 +119,8 @@ absl::StatusOr<std::unique_ptr<Store>> Store::Open(const Options& options) {
 absl::StatusOr<CommitResult> Store::Commit(absl::Span<const SenderRecords> batch) {
   MutexLock lock(impl_->turn);
   Counters counters = impl_->CurrentCounters();
-  CommitBuilder builder(*impl_->db, &impl_->catalog, impl_->options.max_series,
+  CommitBuilder builder(*impl_->db, &impl_->catalog,
+                        {impl_->options.max_series, impl_->options.max_series_per_node},
                         {impl_->cutoffs.runs, impl_->cutoffs.raw}, &counters);
   for (const SenderRecords& sender : batch) FM_RETURN_IF_ERROR(builder.Add(sender));
   CommitResult result = builder.Finish();

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,10 @@
 #include "fleetmark/v1/agent.pb.h"
 #include "fleetmark/v1/fleet.pb.h"
 #include "fleetmark/v1/types.pb.h"
+
+namespace rocksdb {
+class Env;
+}
 
 namespace fleetmark::collector {
 
@@ -48,9 +53,14 @@ struct CommitResult {
   // Records at or below the sender's watermark, and runs stored already by another epoch.
   uint64_t duplicates = 0;
   uint64_t series_created = 0;
-  uint64_t too_old = 0;                    // runs not stored, as they would be dropped at once
-  uint64_t samples_too_old = 0;            // not stored likewise; their runs are
-  uint64_t samples_over_series_limit = 0;  // not stored, as max_series was reached; their runs are
+  uint64_t too_old = 0;          // runs not stored, as they would be dropped at once
+  uint64_t samples_too_old = 0;  // not stored likewise; their runs are
+  uint64_t runs_late = 0;        // stored, and older than the newest of their series
+  // Not stored, as max_series, or the node's max_series_per_node, was reached; their runs are, with a
+  // warning.
+  uint64_t samples_over_series_limit = 0;
+  uint64_t samples_over_node_limit = 0;
+  std::set<std::string> nodes_over_series_limit;
   std::vector<uint64_t> touched_series;
 };
 
@@ -138,11 +148,13 @@ class Store {
     std::string folder;
     Retention retention;
     uint64_t max_series = 5'000'000;
+    uint64_t max_series_per_node = 50'000;
     uint64_t cache_bytes = 64 << 20;
     uint64_t write_buffer_bytes = 32 << 20;
     // Commits are refused with ResourceExhausted while less than this is free on the file system, so that
     // the write-ahead log never meets a full disk (Debian's RocksDB aborts there).
     uint64_t reserve_bytes = 256 << 20;
+    rocksdb::Env* env = nullptr;  // tests put a faulty disk there; null: the machine's
   };
 
   static absl::StatusOr<std::unique_ptr<Store>> Open(const Options& options);

@@ -25,13 +25,6 @@ absl::Status WriteAll(int fd, std::string_view content, const std::string& path)
   return absl::OkStatus();
 }
 
-absl::Status SyncFolder(const std::string& path) {
-  UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd.valid()) return ErrnoStatus(errno, absl::StrCat("open folder ", path));
-  if (fsync(fd.get()) != 0) return ErrnoStatus(errno, absl::StrCat("sync folder ", path));
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 void UniqueFd::Reset(int fd) {
@@ -67,6 +60,13 @@ absl::Status ReplaceFile(const std::string& path, std::string_view content, int 
   }
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   return SyncFolder(folder.empty() ? "." : folder.string());
+}
+
+absl::Status SyncFolder(const std::string& path) {
+  UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid()) return ErrnoStatus(errno, absl::StrCat("open folder ", path));
+  if (fsync(fd.get()) != 0) return ErrnoStatus(errno, absl::StrCat("sync folder ", path));
+  return absl::OkStatus();
 }
 
 absl::Status MakeFolders(const std::string& path, int mode) {

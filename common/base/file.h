@@ -46,6 +46,9 @@ absl::Status ReplaceFile(const std::string& path, std::string_view content, int 
 // Makes `path` and its parents. OK when it is there.
 absl::Status MakeFolders(const std::string& path, int mode = 0755);
 
+// Makes what was created, renamed or removed in the folder survive a power cut.
+absl::Status SyncFolder(const std::string& path);
+
 // Removes the folder and everything in it, however deep and also where its modes forbid it, following no
 // symbolic link. OK when it isn't there.
 absl::Status RemoveTree(const std::string& path);

@@ -10,18 +10,18 @@
 namespace fleetmark::detect {
 namespace {
 
-constexpr std::array<double, 6> kCorrelations = {0, 0.2, 0.4, 0.6, 0.75, 0.9};
+constexpr std::array<double, 5> kCorrelations = {0, 0.2, 0.4, 0.55, 0.7};
 // Penalties, in log n. A cut adds two parameters, its place and a level; choosing the place among many
 // makes it dearer than that in the criterion (N. R. Zhang, D. O. Siegmund, "A modified Bayes information
 // criterion", 2007). The first search proposes generously, the criterion decides.
 constexpr double kSearchCut = 1.5, kSearchSlope = 1.0;
-constexpr double kCriterionCut = 2.5, kCriterionSlope = 1.5;
-constexpr double kMostCorrelation = 0.95;
+constexpr double kCriterionCut = 2.8, kCriterionSlope = 1.5;
+constexpr double kManyValues = 60;  // whose mean is normal enough
 
 }  // namespace
 
-LevelModel::LevelModel(absl::Span<const double> values, Options options)
-    : options_(options), costs_(values), values_(values) {
+LevelModel::LevelModel(absl::Span<const double> values, absl::Span<const double> raw, Options options)
+    : options_(options), costs_(values), values_(values), raw_(raw), tails_({}) {
   Choose();
   Prune();
 }
@@ -111,16 +111,18 @@ void LevelModel::Choose() {
   const double spread = DifferenceSpread(values_, 1);
   double best = std::numeric_limits<double>::infinity();
   std::vector<size_t> chosen;
+  Noise noise;  // that explains best, under which slopes are told from none
   for (const double correlation : kCorrelations) {
     AssumeNoise(correlation, spread);
     cuts_ = CutAt(LongRunVariance() * kSearchCut * std::log(static_cast<double>(values_.size())));
     const double criterion = Criterion();
-    if (criterion < best) {
-      best = criterion;
-      chosen = cuts_;
-    }
+    if (criterion >= best) continue;
+    best = criterion;
+    chosen = cuts_;
+    noise = noise_;
   }
   cuts_ = std::move(chosen);
+  noise_ = std::move(noise);
 }
 
 void LevelModel::UpdateNoise() {
@@ -128,17 +130,42 @@ void LevelModel::UpdateNoise() {
   noise_ = NoiseFromResiduals(Residuals(), cuts_, parameters, options_.floor);
 }
 
-double LevelModel::CutScore(size_t segment) const {
+double LevelModel::NormalCutScore(size_t segment) const {
   const size_t a = First(segment), b = End(segment), c = End(segment + 1);
   const double split = Penalised(a, b) + Penalised(b, c);
   const bool flat = BestFit(a, b).slope == 0 && BestFit(b, c).slope == 0;
-  if (flat && options_.slopes && costs_.Linear(a, c).squares < split) return 0;  // one slope says it as well
+  // One slope says it as well.
+  if (flat && options_.slopes && c - a >= kShortestSlope && costs_.Linear(a, c).squares < split) return 0;
   const double gain = (flat ? costs_.Constant(a, c).squares : Penalised(a, c)) - split;
   const auto left = static_cast<double>(b - a), right = static_cast<double>(c - b);
   const double variance = noise_.VarianceOfMean(b - a) + noise_.VarianceOfMean(c - b);
   if (!(gain > 0)) return 0;
   if (variance <= 0) return kMostScore;
   return NormalScore(std::sqrt(gain * (left + right) / (left * right) / variance), noise_.degrees);
+}
+
+double LevelModel::TailFactor(size_t segment) const {
+  const size_t shorter =
+      End(segment) - First(segment) < End(segment + 1) - First(segment + 1) ? segment : segment + 1;
+  const size_t longer = shorter == segment ? segment + 1 : segment;
+  const auto independent = [&](size_t k) {
+    const double variance = noise_.VarianceOfMean(End(k) - First(k));
+    return variance > 0 ? std::max(1.0, noise_.scale * noise_.scale / variance) : 1;
+  };
+  if (independent(shorter) > kManyValues) return 1;
+  const size_t meeting = End(segment);
+  const double level = ValueAt(longer, meeting), slope = Fit(shorter).slope;
+  double mean = 0;
+  for (size_t i = First(shorter); i < End(shorter); ++i) {
+    mean += tails_.Bounded(raw_[i] - level - slope * (static_cast<double>(i) - static_cast<double>(meeting)));
+  }
+  mean /= static_cast<double>(End(shorter) - First(shorter));
+  return tails_.ScoreFactor(mean, independent(shorter), independent(longer));
+}
+
+double LevelModel::CutScore(size_t segment) const {
+  const double score = NormalCutScore(segment);
+  return score > 0 ? score * TailFactor(segment) : score;
 }
 
 double LevelModel::SlopeScore(size_t segment) const {
@@ -150,14 +177,20 @@ double LevelModel::SlopeScore(size_t segment) const {
   return NormalScore(std::sqrt(gain / variance), noise_.degrees);
 }
 
-void LevelModel::Prune() {
+// Until all that are left are significant.
+void LevelModel::RemoveWorst(bool with_tails) {
   while (true) {
     UpdateNoise();
+    if (with_tails) {
+      std::vector<double> residuals = Residuals();
+      for (size_t i = 0; i < residuals.size(); ++i) residuals[i] += raw_[i] - values_[i];
+      tails_ = ResidualTails(residuals);
+    }
     if (cuts_.empty()) return;
     size_t worst = 0;
     double least = std::numeric_limits<double>::infinity();
     for (size_t k = 0; k < cuts_.size(); ++k) {
-      const double score = CutScore(k);
+      const double score = with_tails ? CutScore(k) : NormalCutScore(k);
       if (score < least) {
         least = score;
         worst = k;
@@ -166,6 +199,11 @@ void LevelModel::Prune() {
     if (SearchProbability(least, values_.size()) <= options_.p_limit) return;
     cuts_.erase(cuts_.begin() + static_cast<ptrdiff_t>(worst));
   }
+}
+
+void LevelModel::Prune() {
+  RemoveWorst(false);
+  RemoveWorst(true);
 }
 
 }  // namespace fleetmark::detect

@@ -5,9 +5,9 @@
 // criterion under autoregressive noise wins (as in S. Chakar et al., "A robust approach for estimating
 // change-points in the mean of an AR(1) process", 2017, with slopes allowed and the correlation fitted
 // anew), and cuts that are not significant under the noise that is left are then taken out, the least
-// significant one first.
+// significant one first: at first as if means were normal, then with the residuals' own tails.
 //
-// Thread-safety: immutable. The values must outlive the model and be finite.
+// Thread-safety: immutable. Both lists must outlive the model and be finite.
 #ifndef FLEETMARK_COMMON_DETECT_LEVEL_MODEL_H_
 #define FLEETMARK_COMMON_DETECT_LEVEL_MODEL_H_
 
@@ -17,6 +17,7 @@
 #include "absl/types/span.h"
 
 #include "common/detect/noise.h"
+#include "common/detect/residual_tails.h"
 #include "common/detect/segmentation.h"
 
 namespace fleetmark::detect {
@@ -31,7 +32,8 @@ class LevelModel {
     bool slopes = true;
   };
 
-  LevelModel(absl::Span<const double> values, Options options);
+  // `raw` are the values with their outliers, as many as `values`: what the tails of the noise are told by.
+  LevelModel(absl::Span<const double> values, absl::Span<const double> raw, Options options);
 
   size_t segments() const { return cuts_.size() + 1; }
   size_t First(size_t segment) const { return segment == 0 ? 0 : cuts_[segment - 1]; }
@@ -53,9 +55,12 @@ class LevelModel {
   double LongRunVariance() const;
 
  private:
+  double NormalCutScore(size_t segment) const;
+  double TailFactor(size_t segment) const;
   void Choose();
   void Prune();
   void UpdateNoise();
+  void RemoveWorst(bool with_tails);
   void AssumeNoise(double correlation, double difference_spread);
   std::vector<size_t> CutAt(double cut_penalty) const;
   double Criterion() const;
@@ -65,8 +70,9 @@ class LevelModel {
 
   const Options options_;
   const SegmentCosts costs_;
-  const absl::Span<const double> values_;
+  const absl::Span<const double> values_, raw_;
   Noise noise_;
+  ResidualTails tails_;
   std::vector<size_t> cuts_;
 };
 

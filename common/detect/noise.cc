@@ -8,7 +8,6 @@ namespace {
 
 constexpr size_t kReach = 3;  // neighbours on either side
 constexpr double kMad = 1.4826;
-constexpr double kMostCorrelation = 0.95;
 constexpr size_t kLongestBlock =
     100;  // whose means are looked at; longer ones vary as this one's theory says
 
@@ -18,8 +17,6 @@ double UpperQuantile(std::vector<double>& values, double q) {
   return values[static_cast<size_t>(at)];
 }
 
-// Spread of values around zero: by their median or their ninth decile, whichever says more, so that values
-// that are mostly equal still show what the others do.
 double SpreadAroundZero(std::vector<double>& magnitudes) {
   if (magnitudes.empty()) return 0;
   const double middle = kMad * UpperQuantile(magnitudes, 0.5);
@@ -70,6 +67,12 @@ double MedianOf(absl::Span<const double> values) {
   std::nth_element(copy.begin(), middle, copy.end());
   if (copy.size() % 2 == 1) return *middle;
   return *middle / 2 + *std::max_element(copy.begin(), middle) / 2;
+}
+
+double SpreadOf(absl::Span<const double> residuals) {
+  std::vector<double> magnitudes;
+  for (double r : residuals) magnitudes.push_back(std::fabs(r));
+  return SpreadAroundZero(magnitudes);
 }
 
 std::vector<double> ClipOutliers(absl::Span<const double> values) {

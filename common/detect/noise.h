@@ -15,7 +15,15 @@
 
 namespace fleetmark::detect {
 
+// Values that hang together more than this are taken for a level that moves, not for noise around one: a
+// walk that is called noise of a correlation near one hides every change in it.
+inline constexpr double kMostCorrelation = 0.7;
+
 double MedianOf(absl::Span<const double> values);  // not empty
+
+// Robust spread of values around zero: by their median or their ninth decile, whichever says more, so that
+// values that are mostly equal still show what the others do.
+double SpreadOf(absl::Span<const double> residuals);
 
 // Values further from the median of their seven neighbours than four robust standard deviations of such
 // distances are brought back to one: a spell of up to three wild values is no level.
@@ -23,7 +31,7 @@ std::vector<double> ClipOutliers(absl::Span<const double> values);
 
 struct Noise {
   double scale = 0;               // standard deviation of a value around its level
-  double correlation = 0;         // of neighbours, 0 to 0.95
+  double correlation = 0;         // of neighbours, 0 to kMostCorrelation
   double degrees = 1;             // of freedom that the estimate of the scale has
   std::vector<double> variances;  // of the mean of L neighbours, index L; [0] is unused
 

@@ -51,6 +51,7 @@ SegmentFit SegmentCosts::Linear(size_t first, size_t end) const {
 
 SegmentFit SegmentCosts::Best(size_t first, size_t end, double slope_penalty) const {
   const SegmentFit constant = Constant(first, end);
+  if (end - first < kShortestSlope) return constant;
   const SegmentFit linear = Linear(first, end);
   return linear.squares + slope_penalty < constant.squares ? linear : constant;
 }
@@ -62,7 +63,10 @@ std::vector<size_t> Segment(const SegmentCosts& costs, const SegmentationOptions
   std::vector<double> best(n + 1, kNone);  // least cost of the first t samples
   std::vector<size_t> last(n + 1, 0);      // where their last segment begins
   best[0] = 0;
-  const double slack = std::isinf(options.slope_penalty) ? 0 : options.slope_penalty;
+  const bool sloped = !std::isinf(options.slope_penalty);
+  const double slack = sloped ? options.slope_penalty : 0;
+  // Both parts of a segment that is cut must be able to be what it was.
+  const size_t part = sloped ? std::max(options.shortest, options.shortest_slope) : options.shortest;
   std::vector<Start> starts;
   std::vector<double> totals;
   for (size_t t = options.shortest; t <= n; ++t) {
@@ -72,8 +76,11 @@ std::vector<size_t> Segment(const SegmentCosts& costs, const SegmentationOptions
     totals.assign(starts.size(), 0);
     for (size_t k = 0; k < starts.size(); ++k) {
       const size_t s = starts[k].index;
-      totals[k] = best[s] + (s == 0 ? 0 : options.cut_penalty) +
-                  std::min(costs.Constant(s, t).squares, costs.Linear(s, t).squares + options.slope_penalty);
+      double cost = costs.Constant(s, t).squares;
+      if (sloped && t - s >= options.shortest_slope) {
+        cost = std::min(cost, costs.Linear(s, t).squares + options.slope_penalty);
+      }
+      totals[k] = best[s] + (s == 0 ? 0 : options.cut_penalty) + cost;
       if (totals[k] < best[t]) {
         best[t] = totals[k];
         last[t] = s;
@@ -83,8 +90,9 @@ std::vector<size_t> Segment(const SegmentCosts& costs, const SegmentationOptions
     // begin here instead.
     if (t < options.shortest_first) continue;
     for (size_t k = 0; k < starts.size(); ++k) {
-      if (starts[k].expires == 0 && totals[k] > best[t] + options.cut_penalty + slack) {
-        starts[k].expires = t + options.shortest;
+      if (starts[k].expires == 0 && t - starts[k].index >= part &&
+          totals[k] > best[t] + options.cut_penalty + slack) {
+        starts[k].expires = t + part;
       }
     }
   }

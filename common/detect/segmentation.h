@@ -16,6 +16,9 @@
 
 namespace fleetmark::detect {
 
+// Samples of a segment that may have a slope: fewer tell none from wild values.
+inline constexpr size_t kShortestSlope = 20;
+
 struct SegmentFit {
   double squares = 0;  // of the residuals
   double level = 0;    // at the segment's middle
@@ -29,7 +32,8 @@ class SegmentCosts {
   size_t size() const { return sum_.size() - 1; }
   SegmentFit Constant(size_t first, size_t end) const;
   SegmentFit Linear(size_t first, size_t end) const;
-  // The better of both, where the slope must gain more than `slope_penalty` of squares.
+  // The better of both, where the slope must gain more than `slope_penalty` of squares; constant if it has
+  // fewer than kShortestSlope samples.
   SegmentFit Best(size_t first, size_t end, double slope_penalty) const;
 
  private:
@@ -42,6 +46,7 @@ struct SegmentationOptions {
   double slope_penalty = 0;   // of squares
   size_t shortest = 3;        // samples of a segment
   size_t shortest_first = 3;  // of the first one, where it is not the only one
+  size_t shortest_slope = kShortestSlope;
 };
 
 // First samples of the second and later segments, ascending.

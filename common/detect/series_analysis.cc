@@ -17,7 +17,6 @@ constexpr double kMostP = 0.05;          // whatever the budget
 constexpr double kRelativeFloor = 1e-4;  // noise that is always allowed for, as a fraction of the level
 constexpr double kRangeFloor = 1e-6;     // the same, as a fraction of the series' range
 constexpr double kReturned = 0.25;       // of a change: how near the old level counts as back
-constexpr size_t kDriftSamples = 20;     // fewer do not tell a drift
 constexpr double kJumpScore = 2.5;       // a smaller jump between two lines is a bend
 constexpr size_t kWindow = 2000;         // samples that are looked at together
 constexpr size_t kNear = 5;              // a spread that changes so near a level is the level's doing
@@ -28,7 +27,7 @@ class Analysis {
       : values_(values),
         clipped_(ClipOutliers(values)),
         limit_(std::min(kMostP, options.false_findings_per_1000 * static_cast<double>(values.size()) / 1000)),
-        model_(clipped_, ModelOptions()) {}
+        model_(clipped_, values_, ModelOptions()) {}
 
   std::vector<SeriesFinding> Run() {
     for (size_t k = 0; k + 1 < model_.segments(); ++k) AddCut(k);
@@ -62,7 +61,7 @@ class Analysis {
 
   // Two lines that meet, of which the second one climbs or falls, are the beginning of a drift, not a step.
   bool IsBend(size_t k) const {
-    if (model_.Fit(k + 1).slope == 0 || model_.End(k + 1) - model_.End(k) < kDriftSamples) return false;
+    if (model_.Fit(k + 1).slope == 0 || model_.End(k + 1) - model_.End(k) < kShortestSlope) return false;
     const double jump = model_.ValueAt(k + 1, model_.End(k)) - model_.ValueAt(k, model_.End(k));
     return std::fabs(jump) < kJumpScore * std::hypot(LevelError(k), LevelError(k + 1)) &&
            Probability(model_.SlopeScore(k + 1)) <= limit_;
@@ -100,7 +99,7 @@ class Analysis {
   void AddDrift(size_t k) {
     const size_t length = model_.End(k) - model_.First(k);
     const double score = model_.SlopeScore(k);
-    if (length < kDriftSamples || Probability(score) > limit_) return;
+    if (length < kShortestSlope || Probability(score) > limit_) return;
     SeriesFinding drift;
     drift.kind = Kind::kDrift;
     drift.index = model_.First(k);

@@ -43,7 +43,7 @@ std::vector<SpreadChange> FindSpreadChanges(absl::Span<const double> residuals, 
   options.p_limit = p_limit;
   options.shortest = options.shortest_first = kShortest;
   options.slopes = false;
-  const LevelModel model(scores, options);
+  const LevelModel model(scores, scores, options);
   const absl::Span<const double> all(magnitudes);
   for (size_t k = 0; k + 1 < model.segments(); ++k) {
     SpreadChange change;

@@ -13,7 +13,7 @@ from cerebras_log import TrainingLog
 from csctl import Csctl, Phase
 from fleetmark_plugin import Plugin
 from fleetmark_program import Program, TooMuchOutput
-from fleetmark_waiting import Clock, Stopped, raise_stopped_on_signals, seconds_until
+from fleetmark_waiting import Clock, Stopped, run_plugin, seconds_until
 
 RESERVE_SECONDS = 5.0
 CANCEL_SECONDS = 1.0
@@ -121,15 +121,5 @@ def run(plugin: Plugin) -> None:
     Training(plugin, Csctl(str(params["csctl"])), Clock()).measure(command)
 
 
-def main() -> None:
-    raise_stopped_on_signals()
-    try:
-        plugin = Plugin()
-        run(plugin)
-        plugin.done()
-    except Stopped as stopped:
-        sys.exit(stopped.status)
-
-
 if __name__ == "__main__":
-    main()
+    run_plugin(run)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import sys
 from pathlib import Path
 from typing import Mapping, Sequence
 
@@ -14,7 +13,7 @@ import fleetmark_program
 from fleetmark_output import OutputError, PatternReader, SpecError, Value, parse_number
 from fleetmark_plugin import Plugin
 from fleetmark_program import Program, TooMuchOutput
-from fleetmark_waiting import Stopped, raise_stopped_on_signals
+from fleetmark_waiting import run_plugin
 from ipu_monitor import IpuMonitor
 
 # "throughput: 1234.5 samples/sec" in many spellings; poprun puts "[1,0]<stdout>:" before an instance's lines.
@@ -102,15 +101,5 @@ def run(plugin: Plugin) -> None:
     measure(plugin, training_command(params), patterns)
 
 
-def main() -> None:
-    raise_stopped_on_signals()
-    try:
-        plugin = Plugin()
-        run(plugin)
-        plugin.done()
-    except Stopped as stopped:
-        sys.exit(stopped.status)
-
-
 if __name__ == "__main__":
-    main()
+    run_plugin(run)

@@ -9,14 +9,9 @@ its containers' reasons and exit codes together: each of them alone has been see
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any, Mapping, Optional, Sequence
 
-
-class Ending(Enum):
-    OK = "ok"
-    FAILED = "failed"
-    LATER = "later"  # nothing was learnt of the benchmark
+from fleetmark_waiting import Ending
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from typing import Mapping, NoReturn, Optional, Sequence
 import fleetmark_output
 import kube_endings
 from fleetmark_output import OutputError, PatternReader, SpecError, Value
-from fleetmark_plugin import Plugin
+from fleetmark_plugin import BadParameter, Plugin
 from fleetmark_template import Template, TemplateError, load_parameters, load_template
-from fleetmark_waiting import Clock, Stopped, raise_stopped_on_signals, seconds_until
+from fleetmark_waiting import Clock, Stopped, run_plugin, seconds_until
 from kube_api import (ApiError, HttpTransport, KubectlTransport, Resource, Transport, Unreachable, find_resource,
                       items)
 from kube_config import ConfigError, NoCluster, find_access
@@ -28,12 +28,6 @@ from kube_watch import KubeWatch, Patience, Target
 
 RESERVE_SECONDS = 5.0
 DELETE_SECONDS = 1.5  # the agent kills two seconds after it has asked
-
-
-class BadParameter(Exception):
-    def __init__(self, name: str, what: str):
-        super().__init__(what)
-        self.name = name
 
 
 @dataclass(frozen=True)
@@ -255,8 +249,6 @@ class JobRun:
 def run(plugin: Plugin) -> None:
     try:
         job = read_job(plugin.request)
-    except BadParameter as error:
-        plugin.bad_parameter(error.name, str(error))
     except SpecError as error:
         plugin.bad_parameter("metrics", "is wrong: %s" % error)
     except (TemplateError, ObjectError) as error:
@@ -270,16 +262,5 @@ def run(plugin: Plugin) -> None:
         plugin.skip("no Kubernetes cluster is known here: %s" % error)
 
 
-def main() -> NoReturn:
-    raise_stopped_on_signals()
-    try:
-        plugin = Plugin()
-        run(plugin)
-        plugin.done()
-    except Stopped as stopped:
-        sys.exit(stopped.status)
-    sys.exit(0)
-
-
 if __name__ == "__main__":
-    main()
+    run_plugin(run)

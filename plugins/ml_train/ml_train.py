@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Mapping, Optional, Sequence
 
 from fleetmark_plugin import Plugin
-from fleetmark_torch import Torch, find_torch
-from fleetmark_waiting import Stopped, raise_stopped_on_signals
+from fleetmark_torch import Torch, require_torch
+from fleetmark_waiting import run_plugin
 
 HERE = Path(__file__).resolve().parent
 
@@ -127,18 +127,5 @@ def measure(plugin: Plugin, torch: Torch) -> None:
     plugin.artifact("mlperf.log", "mlperf.log")
 
 
-def main() -> None:
-    raise_stopped_on_signals()
-    try:
-        plugin = Plugin()
-        torch = find_torch()
-        if torch is None:
-            plugin.skip("PyTorch is not installed for python3, /usr/bin/python3 or /opt/fleetmark/torch/bin/python3")
-        measure(plugin, torch)
-        plugin.done()
-    except Stopped as stopped:
-        sys.exit(stopped.status)
-
-
 if __name__ == "__main__":
-    main()
+    run_plugin(lambda plugin: measure(plugin, require_torch(plugin)))

@@ -6,14 +6,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 from pathlib import Path
 from typing import Mapping, Sequence
 
 import fleetmark_program
 from fleetmark_plugin import Plugin
 from fleetmark_program import Program, TooMuchOutput
-from fleetmark_waiting import Stopped, raise_stopped_on_signals
+from fleetmark_waiting import run_plugin
 from reframe_report import Case, Report, ReportError, read_report
 
 
@@ -107,20 +106,14 @@ def measure(plugin: Plugin) -> None:
         plugin.fail(str(error))
 
 
-def main() -> None:
-    raise_stopped_on_signals()
-    try:
-        plugin = Plugin()
-        if shutil.which(str(plugin.params["reframe"])) is None:
-            plugin.skip("ReFrame is not installed: no program '%s'" % plugin.params["reframe"])
-        for path in plugin.params["checks"]:
-            if not Path(str(path)).exists():
-                plugin.bad_parameter("checks", "has '%s', which is not there" % path)
-        measure(plugin)
-        plugin.done()
-    except Stopped as stopped:
-        sys.exit(stopped.status)
+def run(plugin: Plugin) -> None:
+    if shutil.which(str(plugin.params["reframe"])) is None:
+        plugin.skip("ReFrame is not installed: no program '%s'" % plugin.params["reframe"])
+    for path in plugin.params["checks"]:
+        if not Path(str(path)).exists():
+            plugin.bad_parameter("checks", "has '%s', which is not there" % path)
+    measure(plugin)
 
 
 if __name__ == "__main__":
-    main()
+    run_plugin(run)

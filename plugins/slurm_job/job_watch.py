@@ -8,18 +8,11 @@ time as a failure of the infrastructure. Only a job that completed in one piece 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import Callable, Optional, Protocol
 
-from fleetmark_waiting import Backoff, Clock, Lasting
+from fleetmark_waiting import Backoff, Clock, Ending, Lasting
 from slurm_client import JobUnknown, SlurmUnreachable
 from slurm_state import JobRecord, Stage, hopeless
-
-
-class Ending(Enum):
-    OK = "ok"
-    FAILED = "failed"
-    LATER = "later"  # nothing was learnt of the benchmark
 
 
 @dataclass(frozen=True)

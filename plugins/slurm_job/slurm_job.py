@@ -11,13 +11,13 @@ import socket
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Mapping, NoReturn, Optional, Sequence
+from typing import Mapping, Optional, Sequence
 
 import fleetmark_output
 from fleetmark_output import OutputError, PatternReader, SpecError, Value
-from fleetmark_plugin import Plugin
+from fleetmark_plugin import BadParameter, Plugin
 from fleetmark_template import Template, TemplateError, load_parameters, load_template
-from fleetmark_waiting import Clock, Stopped, raise_stopped_on_signals, seconds_until
+from fleetmark_waiting import Clock, Stopped, run_plugin, seconds_until
 from job_watch import Ending, JobWatch, Patience, Verdict
 from slurm_client import (SlurmClient, SlurmMissing, SlurmUnreachable, Submission, SubmitRefused, home_of_user)
 
@@ -28,12 +28,6 @@ CANCEL_SECONDS = 1.5  # the agent kills two seconds after it has asked
 OWN_OPTIONS = ("array", "comment", "chdir", "error", "hold", "input", "job-name", "open-mode", "output", "parsable",
                "test-only", "wait", "wait-all-nodes", "wrap")
 SEVERAL_JOBS = re.compile(r"^#SBATCH\s+(-a\b|--array\b|hetjob\b|packjob\b)", re.M)
-
-
-class BadParameter(Exception):
-    def __init__(self, name: str, what: str):
-        super().__init__(what)
-        self.name = name
 
 
 @dataclass(frozen=True)
@@ -241,8 +235,6 @@ class JobRun:
 def run(plugin: Plugin) -> None:
     try:
         job = read_job(plugin.request)
-    except BadParameter as error:
-        plugin.bad_parameter(error.name, str(error))
     except (SpecError, TemplateError) as error:
         plugin.bad_parameter("template" if isinstance(error, TemplateError) else "metrics", "is wrong: %s" % error)
     if shutil.which("sbatch", path=job.environment["PATH"]) is None:
@@ -257,16 +249,5 @@ def run(plugin: Plugin) -> None:
             job.output.unlink(missing_ok=True)
 
 
-def main() -> NoReturn:
-    raise_stopped_on_signals()
-    try:
-        plugin = Plugin()
-        run(plugin)
-        plugin.done()
-    except Stopped as stopped:
-        sys.exit(stopped.status)
-    sys.exit(0)
-
-
 if __name__ == "__main__":
-    main()
+    run_plugin(run)

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 from fleetmark_plugin import Plugin
-from fleetmark_torch import Torch, find_torch
-from fleetmark_waiting import Stopped, raise_stopped_on_signals
+from fleetmark_torch import Torch, require_torch
+from fleetmark_waiting import run_plugin
 
 WORKER = Path(__file__).resolve().parent / "gemm_worker.py"
 WRONG_PRODUCT = 3
@@ -63,18 +63,5 @@ def measure(plugin: Plugin, torch: Torch) -> None:
             run_worker(plugin, torch, precision, gpu)
 
 
-def main() -> None:
-    raise_stopped_on_signals()
-    try:
-        plugin = Plugin()
-        torch = find_torch()
-        if torch is None:
-            plugin.skip("PyTorch is not installed for python3, /usr/bin/python3 or /opt/fleetmark/torch/bin/python3")
-        measure(plugin, torch)
-        plugin.done()
-    except Stopped as stopped:
-        sys.exit(stopped.status)
-
-
 if __name__ == "__main__":
-    main()
+    run_plugin(lambda plugin: measure(plugin, require_torch(plugin)))

@@ -83,16 +83,17 @@ class Process:
 
 
 class Collector:
-    def __init__(self, folder, extra=""):
+    def __init__(self, folder, extra="", store="reserve_bytes: 0", data_dir=None):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
+        self.data_dir = pathlib.Path(data_dir or self.folder / "data")
         self.grpc_port, self.http_port = free_port(), free_port()
         self.config = self.folder / "collector.yaml"
         self.config.write_text(
-            f"data_dir: {self.folder}/data\n"
+            f"data_dir: {self.data_dir}\n"
             f"grpc: {{listen: '127.0.0.1:{self.grpc_port}'}}\n"
             f"http: {{listen: '127.0.0.1:{self.http_port}'}}\n"
-            f"store: {{reserve_bytes: 0}}\n{extra}")
+            f"store: {{{store}}}\n{extra}")
         self.process = None
 
     def start(self):
@@ -104,6 +105,13 @@ class Collector:
         if self.process.popen.poll() is not None:
             raise AssertionError(f"collector ended:\n{self.process.text()[-3000:]}")
         return self.http("/readyz", parse=False) is not None
+
+    def command(self, *args, timeout=300):
+        """A command on the store, for which no collector may run: (exit status, output)."""
+        done = subprocess.run([str(BIN / "fleetmark-collector"), "--config", str(self.config), *map(str, args)],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              timeout=timeout)
+        return done.returncode, done.stdout
 
     def http(self, path, parse=True):
         with urllib.request.urlopen(f"http://127.0.0.1:{self.http_port}{path}", timeout=10) as answer:
@@ -182,6 +190,52 @@ def cli(collector, *args, check=True):
     if check and done.returncode != 0:
         raise AssertionError(f"fleetmark {args} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
     return done
+
+
+class Load:
+    """Runs of known content from a few nodes that are not real (tests/fault/ingest_load.cc), sent until `finish`
+    through whatever happens to the collector."""
+
+    def __init__(self, collector, prefix="load", nodes=4, per_second=400, t0_ns=None, step_ns=1_000_000):
+        t0_ns = t0_ns if t0_ns is not None else time.time_ns() - 6 * 3600 * 10**9
+        self.place = ["--port", str(collector.grpc_port), "--prefix", prefix, "--nodes", str(nodes), "--t0_ns",
+                      str(t0_ns), "--step_ns", str(step_ns)]
+        self.errors = tempfile.TemporaryFile("w+")
+        self.popen = subprocess.Popen([BUILD / "tests/ingest_load", "send", *self.place, "--per_second",
+                                       str(per_second)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                      stderr=self.errors, text=True)
+
+    def _error(self):
+        self.errors.seek(0)
+        return self.errors.read()
+
+    def check(self):
+        if self.popen.poll() is not None:
+            raise AssertionError(f"the load ended: {self._error()}")
+
+    def finish(self, seconds=60):
+        """Stops sending and waits for what is under way."""
+        out, _ = self.popen.communicate(timeout=seconds)
+        if self.popen.returncode != 0:
+            raise AssertionError(f"the load failed: {self._error()}")
+        self.totals = json.loads(out)
+        return self.totals
+
+    def kill(self):
+        self.popen.kill()
+        self.popen.communicate()
+        self.errors.close()
+
+    def verify(self, totals=None, oldest_ns=None):
+        """Everything acknowledged is there once, bit for bit; how many samples."""
+        totals = totals or self.totals
+        numbers = [a for key in ("acked", "sent") for a in (f"--{key}", ",".join(map(str, totals[key])))]
+        oldest = [] if oldest_ns is None else ["--oldest_ns", str(oldest_ns)]
+        done = subprocess.run([BUILD / "tests/ingest_load", "verify", *self.place, *numbers, *oldest],
+                              capture_output=True, text=True, timeout=600)
+        if done.returncode != 0:
+            raise AssertionError(done.stderr)
+        return json.loads(done.stdout)["samples"]
 
 
 class Proxy:

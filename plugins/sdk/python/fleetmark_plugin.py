@@ -17,6 +17,14 @@ import sys
 FAILED, TRY_LATER, SKIPPED, BAD_PARAMETER = 1, 75, 77, 78
 
 
+class BadParameter(Exception):
+    """For code that reads parameters without a Plugin at hand; Plugin.bad_parameter's arguments."""
+
+    def __init__(self, name, what):
+        super().__init__(what)
+        self.name = name
+
+
 class Plugin:
     """params: the parameters as JSON has them, durations in seconds and sizes in bytes.
 

@@ -11,6 +11,8 @@ import subprocess
 from dataclasses import dataclass
 from typing import Optional
 
+from fleetmark_plugin import Plugin
+
 # A site puts a virtual environment, or a link to its Python, at the last of these.
 CANDIDATES = ("python3", "/usr/bin/python3", "/opt/fleetmark/torch/bin/python3")
 _QUESTION = ("import json, torch, torch.distributed as d;"
@@ -41,3 +43,11 @@ def find_torch() -> Optional[Torch]:
             return found
         best = best or found
     return best
+
+
+def require_torch(plugin: Plugin) -> Torch:
+    """find_torch, or the run is skipped."""
+    torch = find_torch()
+    if torch is None:
+        plugin.skip("PyTorch is not installed for python3, /usr/bin/python3 or /opt/fleetmark/torch/bin/python3")
+    return torch

@@ -1,5 +1,5 @@
-"""Waiting for something elsewhere: a clock that tests replace, a deadline, delays that grow, and how a run is
-stopped.
+"""Waiting for something elsewhere: a clock that tests replace, a deadline, delays that grow, how it ended, and how a
+run is stopped.
 
 Needs Python 3.9; copy this file into the plugin's folder.
 """
@@ -7,9 +7,21 @@ Needs Python 3.9; copy this file into the plugin's folder.
 from __future__ import annotations
 
 import signal
+import sys
 import time
 from dataclasses import dataclass, field
-from typing import Optional
+from enum import Enum
+from typing import Callable, NoReturn, Optional
+
+from fleetmark_plugin import BadParameter, Plugin
+
+
+class Ending(Enum):
+    """Of a job elsewhere."""
+
+    OK = "ok"
+    FAILED = "failed"
+    LATER = "later"  # nothing was learnt of the benchmark
 
 
 class Clock:
@@ -44,6 +56,21 @@ def raise_stopped_on_signals() -> None:
 
     for each in numbers:
         signal.signal(each, stop)
+
+
+def run_plugin(run: Callable[[Plugin], None]) -> NoReturn:
+    """The whole of a plugin's main: `run`, and the end of the protocol. A signal ends `run` by Stopped."""
+    raise_stopped_on_signals()
+    try:
+        plugin = Plugin()
+        try:
+            run(plugin)
+        except BadParameter as error:
+            plugin.bad_parameter(error.name, str(error))
+        plugin.done()
+    except Stopped as stopped:
+        sys.exit(stopped.status)
+    sys.exit(0)
 
 
 @dataclass

@@ -55,6 +55,18 @@ class Commands : public testing::Test {
   FakeFleet fleet_{RealClock().Now(), /*empty=*/false};
 };
 
+TEST_F(Commands, BackupSaysWhereItLiesAndWhatItIsWorth) {
+  const Result result = Run("backup");
+  EXPECT_THAT(result.out, HasSubstr("backup made: /backups/20261203T021500.250Z (12 files, "));
+  EXPECT_THAT(result.out, HasSubstr("does not outlive that disk"));
+  EXPECT_THAT(result.out, HasSubstr("removed 1 older"));
+  EXPECT_EQ(RunJson<v1::BackupResponse>("backup").files(), 12u);
+  FakeFleet without{RealClock().Now(), /*empty=*/true};
+  const Result refused = RunProgram("backup", without.address());
+  EXPECT_EQ(refused.exit_status, 5);
+  EXPECT_THAT(refused.err, HasSubstr("store.backup_dir is not set"));
+}
+
 TEST_F(Commands, Status) {
   const Result result = Run("status");
   EXPECT_EQ(result.out, absl::StrCat("Collector  version 9.8.7 at ", fleet_.address(),
@@ -138,6 +150,19 @@ TEST_F(Commands, DetectInAStoredSeries) {
   EXPECT_EQ(Run("detect --series nine").exit_status, 2);
   EXPECT_EQ(Run("detect").exit_status, 2);
   EXPECT_EQ(Run("detect file.csv --series 9").exit_status, 2);
+}
+
+TEST(Detect, ReadsAFileFromStandardInput) {
+  const auto piped = [](const std::string& input) {
+    return Process({"/bin/sh", "-c", absl::StrCat(input, " | ", Program(), " detect - -o json")}, {}).Wait();
+  };
+  const Result found = piped("for i in $(seq 60); do echo $((1000 + i * 7 % 5 + (i > 40) * 200)); done");
+  EXPECT_EQ(found.exit_status, 0) << found.err;
+  EXPECT_THAT(found.out, HasSubstr("\"samples\": 60"));
+  EXPECT_THAT(found.out, HasSubstr("\"index\": 40"));
+  const Result empty = piped(":");
+  EXPECT_EQ(empty.exit_status, 2);
+  EXPECT_THAT(empty.err, HasSubstr("standard input"));
 }
 
 TEST_F(Commands, Runs) {

@@ -177,6 +177,17 @@ class Service final : public v1::FleetService::Service {
     return Status::OK;
   }
 
+  Status Backup(ServerContext*, const v1::BackupRequest*, v1::BackupResponse* r) override {
+    if (empty_) return Status(grpc::FAILED_PRECONDITION, "store.backup_dir is not set");
+    r->set_folder("/backups/20261203T021500.250Z");
+    r->set_time_unix_ns(Ago(absl::ZeroDuration()));
+    r->set_files(12);
+    r->set_bytes(5 << 20);
+    r->set_linked(true);
+    r->add_removed("20261101T021500.250Z");
+    return Status::OK;
+  }
+
   Status CancelRun(ServerContext*, const v1::CancelRunRequest* q, v1::CancelRunResponse*) override {
     MutexLock lock(mu_);
     received_.cancels.push_back(*q);

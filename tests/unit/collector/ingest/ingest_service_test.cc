@@ -363,6 +363,59 @@ TEST_F(IngestServiceTest, LeasesAreGrantedDeniedAndReleased) {
   EXPECT_TRUE(answer->lease().granted());
 }
 
+// A batch that becomes durable while the next one is being handled must not have a third one read over it.
+TEST_F(IngestServiceTest, NoBatchIsLostBetweenOthers) {
+  constexpr uint64_t kBatches = 400;
+  constexpr uint64_t kRecords = 10;
+  IngestService::Options options;
+  options.window = 3;
+  Store::Options store_options;
+  store_options.reserve_bytes = 0;
+  Start(std::move(options), store_options);
+  std::vector<std::thread> agents;
+  for (int agent = 0; agent < 4; ++agent) {
+    agents.emplace_back([this, agent] {
+      Client client(*stub_);
+      client.Join("n" + std::to_string(agent));
+      uint64_t sequence = 0;
+      for (uint64_t batch = 0; batch < kBatches; ++batch) {
+        std::vector<v1::Record> records;
+        for (uint64_t i = 0; i < kRecords; ++i) records.push_back(RunRecord(++sequence));
+        ASSERT_TRUE(client.SendRecords(std::move(records)));
+      }
+      client.AwaitAck(sequence);
+    });
+  }
+  for (std::thread& agent : agents) agent.join();
+  EXPECT_EQ(Runs(), 4 * kBatches * kRecords);
+}
+
+TEST_F(IngestServiceTest, AnAgentThatSendsMoreThanItMayIsReadMoreSlowly) {
+  IngestService::Options options;
+  options.max_records_per_second = 10;
+  Start(std::move(options));
+  Client client(*stub_);
+  client.Join("n1");
+  uint64_t sequence = 0;
+  const auto send = [&] {
+    std::vector<v1::Record> records;
+    for (int i = 0; i < 50; ++i) records.push_back(RunRecord(++sequence));
+    ASSERT_TRUE(client.SendRecords(std::move(records)));
+  };
+  for (int i = 0; i < 4; ++i) send();
+  client.AwaitAck(150);  // ten seconds' worth, and the batch that went beyond it
+  EXPECT_EQ(Runs(), 150u);
+  Client other(*stub_);
+  other.Join("n2");
+  ASSERT_TRUE(other.SendRecords({RunRecord(1)}));
+  other.AwaitAck(1);
+  EXPECT_EQ(Runs(), 151u) << "of the agent that has to wait no more was read";
+  clock_.Advance(absl::Seconds(5));  // earns the 50 that it is behind
+  client.AwaitAck(200);
+  EXPECT_EQ(Runs(), 201u);
+  EXPECT_GE(metrics_.paced.Value(), 1);
+}
+
 TEST_F(IngestServiceTest, AClockThatGoesWrongIsNotedWithItsNode) {
   Start();
   Client client(*stub_);

@@ -1,5 +1,6 @@
 #include "collector/query/query_api.h"
 
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -75,6 +76,110 @@ TEST_F(QueryApiTest, NodesByNameAndLabelWithLiveState) {
   EXPECT_EQ(by_label->nodes(0).identity().name(), "n1");
   request.set_name("unknown");
   EXPECT_EQ(api.ListNodes(request)->nodes_size(), 0);
+}
+
+TEST_F(QueryApiTest, TheLatestOfEachSeries) {
+  AddNode("n1", "r1");
+  AddNode("n2", "r2");
+  AddRuns("n1", "stream", {1, 2, 3});
+  AddRuns("n2", "stream", {7});
+  AddRuns("n2", "other", {9});
+  const QueryApi api = Make();
+  v1::ListLatestRequest request;
+  request.mutable_selector()->set_benchmark("stream");
+  const auto both = api.ListLatest(request);
+  ASSERT_TRUE(both.ok()) << both.status();
+  ASSERT_EQ(both->samples_size(), 2);
+  EXPECT_EQ(both->samples(0).series().node(), "n1");
+  EXPECT_EQ(both->samples(0).value(), 3);
+  EXPECT_EQ(both->samples(0).time_unix_ns(), kFirstRunNs + 2 * kMinuteNs);
+  EXPECT_EQ(both->samples(0).better(), v1::BETTER_HIGHER);
+  EXPECT_EQ(both->samples(1).series().node(), "n2");
+  EXPECT_EQ(both->samples(1).value(), 7);
+
+  request.mutable_range()->set_from_unix_ns(kFirstRunNs + 3 * kMinuteNs);
+  ASSERT_EQ(api.ListLatest(request)->samples_size(), 1);
+  request.mutable_range()->set_from_unix_ns(0);
+  request.mutable_range()->set_to_unix_ns(kFirstRunNs + 3 * kMinuteNs);
+  ASSERT_EQ(api.ListLatest(request)->samples_size(), 1);
+  request.clear_range();
+  request.set_limit(1);
+  const auto first = api.ListLatest(request);
+  ASSERT_EQ(first->samples_size(), 1);
+  request.set_page_token(first->next_page_token());
+  const auto second = api.ListLatest(request);
+  ASSERT_EQ(second->samples_size(), 1);
+  EXPECT_EQ(second->samples(0).value(), 7);
+  EXPECT_EQ(second->next_page_token(), "");
+}
+
+TEST_F(QueryApiTest, QuantilesOfGroups) {
+  for (const char* node : {"n1", "n2", "n3"}) AddNode(node, node[1] == '3' ? "r2" : "r1");
+  AddRuns("n1", "stream", {1, 2, 3});  // minutes 0, 1, 2
+  AddRuns("n2", "stream", {4, 5});     // 3, 4
+  AddRuns("n3", "stream", {100});      // 5
+  const QueryApi api = Make();
+  v1::ReadQuantilesRequest request;
+  request.mutable_selector()->set_benchmark("stream");
+  request.mutable_selector()->set_metric("bandwidth");
+  request.add_by("rack");
+  request.add_by("label.kernel");
+  request.add_quantiles(0);
+  request.add_quantiles(0.5);
+  request.add_quantiles(0.875);
+  const auto whole = api.ReadQuantiles(request);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_EQ(whole->relative_error(), 0);
+  ASSERT_EQ(whole->groups_size(), 2);
+  const v1::QuantileGroup& r1 = whole->groups(0);
+  EXPECT_EQ(r1.by().at("rack"), "r1");
+  EXPECT_EQ(r1.by().at("label.kernel"), "copy");
+  EXPECT_EQ(r1.unit(), "GB/s");
+  EXPECT_EQ(r1.series(), 2u);
+  ASSERT_EQ(r1.steps_size(), 1);
+  EXPECT_EQ(r1.steps(0).samples(), 5u);
+  EXPECT_EQ(std::vector<double>(r1.steps(0).values().begin(), r1.steps(0).values().end()),
+            (std::vector<double>{1, 3, 4.5}));
+  EXPECT_EQ(whole->groups(1).by().at("rack"), "r2");
+  EXPECT_EQ(whole->groups(1).steps(0).values(1), 100);
+
+  // All in one group, by steps of two minutes, from the second run on and up to the fifth.
+  request.clear_by();
+  request.clear_quantiles();
+  request.set_step_seconds(120);
+  request.mutable_range()->set_from_unix_ns(kFirstRunNs + kMinuteNs);
+  request.mutable_range()->set_to_unix_ns(kFirstRunNs + 4 * kMinuteNs);
+  const auto steps = api.ReadQuantiles(request);
+  ASSERT_TRUE(steps.ok()) << steps.status();
+  EXPECT_EQ(steps->quantiles_size(), 5);
+  ASSERT_EQ(steps->groups_size(), 1);
+  ASSERT_EQ(steps->groups(0).steps_size(), 2);
+  EXPECT_EQ(steps->groups(0).steps(0).begin_unix_ns(), kFirstRunNs + kMinuteNs);
+  EXPECT_EQ(steps->groups(0).steps(0).values(2), 2.5);
+  EXPECT_EQ(steps->groups(0).steps(1).begin_unix_ns(), kFirstRunNs + 3 * kMinuteNs);
+  EXPECT_EQ(steps->groups(0).steps(1).values(2), 4);
+}
+
+TEST_F(QueryApiTest, QuantilesNeedToKnowOfWhat) {
+  const QueryApi api = Make();
+  v1::ReadQuantilesRequest request;
+  ExpectNames(api.ReadQuantiles(request).status(), "benchmark");
+  request.mutable_selector()->set_benchmark("stream");
+  ExpectNames(api.ReadQuantiles(request).status(), "metric");
+  request.mutable_selector()->set_metric("bandwidth");
+  const auto nothing = api.ReadQuantiles(request);
+  ASSERT_TRUE(nothing.ok()) << nothing.status();
+  EXPECT_EQ(nothing->groups_size(), 0);
+  request.set_step_seconds(0.5);
+  ExpectNames(api.ReadQuantiles(request).status(), "step_seconds");
+  request.set_step_seconds(std::numeric_limits<double>::quiet_NaN());
+  ExpectNames(api.ReadQuantiles(request).status(), "step_seconds");
+  request.set_step_seconds(0);
+  request.add_quantiles(1.5);
+  ExpectNames(api.ReadQuantiles(request).status(), "quantiles");
+  request.clear_quantiles();
+  for (int i = 0; i < 9; ++i) request.add_by("rack");
+  ExpectNames(api.ReadQuantiles(request).status(), "by");
 }
 
 TEST_F(QueryApiTest, PagesCoverEverythingOnce) {

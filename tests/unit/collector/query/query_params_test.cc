@@ -41,6 +41,21 @@ TEST(FillRequest, FillsEveryKindOfField) {
   EXPECT_EQ(request.page_token(), "abc");
 }
 
+TEST(FillRequest, ListsHaveCommas) {
+  v1::ReadQuantilesRequest request;
+  const absl::Status status =
+      Fill({{"by", "class,label.kernel"}, {"quantiles", "0.5, 0.99"}, {"step_seconds", "3600.5"}}, &request);
+  ASSERT_TRUE(status.ok()) << status;
+  ASSERT_EQ(request.by_size(), 2);
+  EXPECT_EQ(request.by(0), "class");
+  EXPECT_EQ(request.by(1), "label.kernel");
+  ASSERT_EQ(request.quantiles_size(), 2);
+  EXPECT_EQ(request.quantiles(1), 0.99);
+  EXPECT_EQ(request.step_seconds(), 3600.5);
+  EXPECT_FALSE(Fill({{"quantiles", "0.5,half"}}, &request).ok());
+  EXPECT_FALSE(Fill({{"step_seconds", "an hour"}}, &request).ok());
+}
+
 TEST(FillRequest, ReservedFieldsAreNoParameters) {
   v1::ReadSamplesRequest request;
   EXPECT_TRUE(FillRequest({{"newest", "true"}}, kNow, {"series_id"}, &request).ok());

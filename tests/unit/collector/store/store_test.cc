@@ -175,6 +175,43 @@ TEST_F(StoreTest, SeriesBeyondTheLimitAreCountedAndTheirRunsKept) {
   EXPECT_EQ(store_->Counts()->series, 2u);
 }
 
+TEST_F(StoreTest, ANodeWithTooManySeriesIsToldAndOthersAreNotHeldBack) {
+  options_.max_series_per_node = 2;
+  Reopen();
+  const v1::Run run = MakeRun(kStartNs, 1, 3);
+  const CommitResult result = Commit({RunRecord(1, run)});
+  EXPECT_EQ(result.runs, 1u);
+  EXPECT_EQ(result.samples, 2u);
+  EXPECT_EQ(result.samples_over_node_limit, 1u);
+  EXPECT_EQ(result.samples_over_series_limit, 0u);
+  EXPECT_THAT(result.nodes_over_series_limit, ElementsAre("n1"));
+  const auto stored = store_->GetRun(run.run_id());
+  ASSERT_TRUE(stored.ok());
+  EXPECT_EQ(stored->run().metrics_size(), 3);
+  ASSERT_EQ(stored->run().warnings_size(), 1);
+  EXPECT_THAT(stored->run().warnings(0), HasSubstr("1 of 3 metrics"));
+  EXPECT_THAT(stored->run().warnings(0), HasSubstr("store.max_series_per_node"));
+
+  EXPECT_EQ(Commit({RunRecord(1, MakeRun(kStartNs, 1, 2))}, "n2").samples, 2u);
+  // Its known series go on, also after a restart; a run without any of them is kept too.
+  Reopen();
+  EXPECT_EQ(Commit({RunRecord(2, MakeRun(kStartNs + 1, 1, 2))}).samples, 2u);
+  v1::Run other = MakeRun(kStartNs + 2, 1, 1);
+  other.set_benchmark("other");
+  const CommitResult refused = Commit({RunRecord(3, other)});
+  EXPECT_EQ(refused.runs, 1u);
+  EXPECT_EQ(refused.samples, 0u);
+  EXPECT_EQ(refused.samples_over_node_limit, 1u);
+  EXPECT_EQ(store_->GetRun(other.run_id())->run().metrics_size(), 1);
+  EXPECT_EQ(store_->Counts()->series, 4u);
+}
+
+TEST_F(StoreTest, LateRunsAreCounted) {
+  EXPECT_EQ(Commit({RunRecord(1, MakeRun(kStartNs + 1000))}).runs_late, 0u);
+  EXPECT_EQ(Commit({RunRecord(2, MakeRun(kStartNs + 500)), RunRecord(3, MakeRun(kStartNs + 2000))}).runs_late,
+            1u);
+}
+
 TEST_F(StoreTest, CountsSurviveReopening) {
   v1::Run failed = MakeRun(kStartNs);
   failed.set_outcome(v1::OUTCOME_FAILED);

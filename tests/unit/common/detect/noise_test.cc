@@ -41,13 +41,17 @@ TEST(ClipOutliers, ASpellAtTheEndOfThreeIsKept) {
 }
 
 TEST(NoiseFromResiduals, TellsScaleAndCorrelation) {
-  for (const double r : {0.0, 0.5, 0.8}) {
+  for (const double r : {0.0, 0.5, 0.65}) {
     const Noise noise = NoiseFromResiduals(Autoregressive(4000, r, 3), {}, 1, 0);
     EXPECT_NEAR(noise.scale, 1, 0.12) << r;
     EXPECT_NEAR(noise.correlation, r, 0.05);
     const double long_run = noise.VarianceOfMean(4000) * 4000;
     EXPECT_NEAR(long_run / ((1 + r) / (1 - r)), 1, 0.35) << r;
   }
+}
+
+TEST(NoiseFromResiduals, MoreCorrelationThanThatIsNone) {
+  EXPECT_EQ(NoiseFromResiduals(Autoregressive(4000, 0.9, 3), {}, 1, 0).correlation, kMostCorrelation);
 }
 
 TEST(NoiseFromResiduals, IsAtLeastTheFloor) {

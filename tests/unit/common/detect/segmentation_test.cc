@@ -16,8 +16,9 @@ double TotalCost(const SegmentCosts& costs, const std::vector<size_t>& cuts,
   size_t first = 0;
   for (size_t k = 0; k <= cuts.size(); ++k) {
     const size_t end = k < cuts.size() ? cuts[k] : costs.size();
-    total += std::min(costs.Constant(first, end).squares,
-                      costs.Linear(first, end).squares + options.slope_penalty);
+    const double constant = costs.Constant(first, end).squares;
+    const double linear = costs.Linear(first, end).squares + options.slope_penalty;
+    total += end - first < options.shortest_slope ? constant : std::min(constant, linear);
     first = end;
   }
   return total + options.cut_penalty * static_cast<double>(cuts.size());
@@ -56,6 +57,7 @@ TEST(Segment, PruningLosesNothing) {
     SegmentationOptions options;
     options.cut_penalty = 1 + round % 5;
     options.slope_penalty = round % 3;
+    options.shortest_slope = 3 + static_cast<size_t>(round % 4);
     options.shortest_first = 3 + static_cast<size_t>(round % 3);
     std::vector<size_t> none;
     EXPECT_NEAR(TotalCost(costs, Segment(costs, options), options), LeastCost(costs, options, none), 1e-9)
