@@ -1,7 +1,6 @@
 #include "collector/notify/notice_format.h"
 
 #include <google/protobuf/util/json_util.h>
-#include <openssl/hmac.h>
 
 #include <algorithm>
 #include <map>
@@ -17,6 +16,7 @@
 
 #include "collector/alert/alert_cause.h"
 #include "collector/alert/alert_text.h"
+#include "common/base/digest.h"
 #include "common/base/quote_json.h"
 
 namespace fleetmark::collector {
@@ -130,12 +130,7 @@ std::string WebhookSignature(std::string_view secret, std::string_view body, abs
   const std::string stamp = absl::StrCat(absl::ToUnixSeconds(now));
   std::string signed_text = stamp + ".";
   signed_text += body;
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned int length = 0;
-  HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
-       reinterpret_cast<const unsigned char*>(signed_text.data()), signed_text.size(), digest, &length);
-  const std::string bytes(reinterpret_cast<const char*>(digest), length);
-  return absl::StrCat("t=", stamp, ",v1=", absl::BytesToHexString(bytes));
+  return absl::StrCat("t=", stamp, ",v1=", HmacSha256Hex(secret, signed_text));
 }
 
 std::string SlackMessage(const Notice& notice, const std::string& text) {

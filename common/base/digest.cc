@@ -1,6 +1,7 @@
 #include "common/base/digest.h"
 
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/sha.h>
 
 #include "absl/strings/escaping.h"
@@ -35,6 +36,14 @@ std::string Sha256::FinishHex() {
 }
 
 std::string Sha256Hex(std::string_view bytes) { return absl::BytesToHexString(RawSha256(bytes)); }
+
+std::string HmacSha256Hex(std::string_view key, std::string_view bytes) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int length = 0;
+  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+       reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest, &length);
+  return absl::BytesToHexString(absl::string_view(reinterpret_cast<const char*>(digest), length));
+}
 
 std::string ShortDigest(std::string_view bytes) { return Sha256Hex(bytes).substr(0, 16); }
 

@@ -27,7 +27,10 @@ class Sha256 {
 // 64 lower-case hex digits.
 std::string Sha256Hex(std::string_view bytes);
 
-// The first 16 of them: names a content where nobody gains by forging it.
+// HMAC-SHA256 (RFC 2104) of `bytes`: 64 lower-case hex digits.
+std::string HmacSha256Hex(std::string_view key, std::string_view bytes);
+
+// The first 16 digits of the SHA-256: names a content where nobody gains by forging it.
 std::string ShortDigest(std::string_view bytes);
 
 // The first eight bytes of the SHA-256: a hash that is the same on every machine and in every release.

@@ -278,8 +278,8 @@ class RefusalTest(unittest.TestCase):
         self.assertTrue(result.done, result)
         self.assertEqual(result.of("metric")[0]["labels"], {"a": "b", "host": "n1"})
         result = self.run_with({**done, "fleetmark": "echo '{\"outcome\":\"INVALID\",\"metrics\":[],"
-                                                     "\"problems\":[\"no triad\"]}'"}, metrics=[], reader="stream")
-        self.assertIn("no triad", result.of("invalid")[0]["message"])
+                                                     "\"problems\":[{\"line\":7,\"text\":\"no triad\"}]}'"}, metrics=[], reader="stream")
+        self.assertIn("line 7: no triad", result.of("invalid")[0]["message"])
 
 
 if __name__ == "__main__":

@@ -130,7 +130,7 @@ TEST(AlertText, SaysEverythingThatIsNeededToDecide) {
               HasSubstr("How sure: 99.99 %; confirmed by 3 later runs; compared with 2 runs of healthy n9"));
   EXPECT_THAT(text, HasSubstr("Changed: gpu.driver 550 to 570.124 on n7 at 2026-09-21 13:56 UTC"));
   EXPECT_THAT(text, HasSubstr("Who else: nobody"));
-  EXPECT_THAT(text, HasSubstr("Course: ██▇▁▁"));
+  EXPECT_THAT(text, HasSubstr("Course: ███▁▁"));
   EXPECT_THAT(text, HasSubstr("Page: https://fleet.example/#/alerts/A"));
   EXPECT_THAT(text, HasSubstr("Run book: https://wiki.example/slow"));
   EXPECT_THAT(text, HasSubstr("To acknowledge: fleetmark alerts ack A"));
