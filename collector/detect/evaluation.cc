@@ -127,12 +127,10 @@ class Evaluator {
         NewFinding(v1::Finding::KIND_REFERENCE, "reference", sample.time_unix_ns, sample.time_unix_ns);
     const double expected = input_.reference->value();
     const v1::Better better = input_.series->better();
-    const bool known = better == v1::BETTER_HIGHER || better == v1::BETTER_LOWER;
-    const bool worse = (result == ReferenceResult::kBelow) == (better == v1::BETTER_HIGHER);
-    finding.set_direction(result == ReferenceResult::kNotANumber ? v1::Finding::DIRECTION_WORSE
-                          : !known                               ? v1::Finding::DIRECTION_NEUTRAL
-                          : worse                                ? v1::Finding::DIRECTION_WORSE
-                                                                 : v1::Finding::DIRECTION_BETTER);
+    const bool above = result == ReferenceResult::kAbove, below = result == ReferenceResult::kBelow;
+    // Of a metric without a better side, too, somebody has said what is right: out of bounds is wrong.
+    const bool is_better = (above && better == v1::BETTER_HIGHER) || (below && better == v1::BETTER_LOWER);
+    finding.set_direction(is_better ? v1::Finding::DIRECTION_BETTER : v1::Finding::DIRECTION_WORSE);
     const int64_t before_ns = last_time_ != 0   ? last_time_
                               : points_.empty() ? 0
                                                 : points_.back().time_unix_ns;

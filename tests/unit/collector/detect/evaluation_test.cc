@@ -277,7 +277,7 @@ TEST_F(EvaluationTest, ReferenceDirections) {
       {v1::BETTER_HIGHER, 150, v1::Finding::DIRECTION_BETTER},
       {v1::BETTER_LOWER, 150, v1::Finding::DIRECTION_WORSE},
       {v1::BETTER_LOWER, 50, v1::Finding::DIRECTION_BETTER},
-      {v1::BETTER_NONE, 50, v1::Finding::DIRECTION_NEUTRAL},
+      {v1::BETTER_NONE, 50, v1::Finding::DIRECTION_WORSE},
   };
   for (const auto& c : cases) {
     SetReference(100, -0.1);
