@@ -6,7 +6,7 @@ import {useData} from '../live.js';
 import {change, go, here, link} from '../route.js';
 import {baseline} from '../stats.js';
 import {Mini} from '../ui/mini.jsx';
-import {Answer, Empty, Field, Steps, T, Tag, When, download, useListKeys} from '../ui/parts.jsx';
+import {Answer, Empty, Field, Search, Steps, T, Tag, When, download, useListKeys} from '../ui/parts.jsx';
 import {KIND, advice, byGravity, collapsed, directionOf, eventText, extent, hasSize, nodesOf, onset, sizeOf, whatOf, whereOf, why} from '../words.js';
 
 const MOST = 5000;
@@ -55,8 +55,6 @@ function List({params}) {
       {state: state === 'all' ? '' : state, direction: direction === 'all' ? '' : direction, top_level: true}, 'findings', MOST, signal));
   const [chosen, choose] = useState(-1);
   const [most, more] = useState(ROWS);
-  const [text, setText] = useState(params.q ?? '');
-  useEffect(() => setText(params.q ?? ''), [params.q]);
   const list = useMemo(() => sorted(collapsed(matching(answer.data ?? [], params)), sort), [answer.data, params.q, params.kind, sort]);
   useListKeys(Math.min(list.length, most), chosen, choose, (i) => go(link(['findings', list[i].finding_id], here().params)));
   useEffect(() => { document.querySelector('.problem.chosen')?.scrollIntoView({block: 'nearest'}); }, [chosen]);
@@ -64,10 +62,7 @@ function List({params}) {
   return <>
     <h1>Findings {answer.data && <span class="dim">{plural(list.length, 'finding')}</span>}</h1>
     <div class="controls">
-      <Field label="Search"><input type="search" value={text} maxLength={200} placeholder="node, benchmark, driver…" onInput={(e) => {
-        setText(e.target.value);
-        change({q: e.target.value}, {replace: true});
-      }}/></Field>
+      <Search q={params.q ?? ''} placeholder="node, benchmark, driver…"/>
       <Field label="State"><select value={state} onChange={(e) => change({state: e.target.value})}>
         <option value="open">open</option><option value="closed">closed</option><option value="all">all</option></select></Field>
       <Field label="Direction"><select value={direction} onChange={(e) => change({direction: e.target.value})}>

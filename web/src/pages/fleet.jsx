@@ -6,7 +6,7 @@ import {useData} from '../live.js';
 import {change, go, link} from '../route.js';
 import {colour, onTheme} from '../theme.js';
 import {HeatMap} from '../ui/heatmap.jsx';
-import {Answer, Empty, Field, T, Tag, When, useListKeys} from '../ui/parts.jsx';
+import {Answer, Empty, Field, Search, T, Tag, When, useListKeys} from '../ui/parts.jsx';
 import {advice, collapsed, directionOf, extent, onset, sizeOf, whatOf, whereOf, why} from '../words.js';
 
 const SILENT = 'FLEET_NODE_STATE_SILENT';
@@ -277,21 +277,14 @@ function Nodes({fleet, nodes, activity, group, byMetric}) {
 // --- the page ----------------------------------------------------------------------------------------------------
 
 function Controls({fleet, params, group, metrics, facts}) {
-  const [text, setText] = useState(params.q ?? '');
-  useEffect(() => setText(params.q ?? ''), [params.q]);
   const by = params.by ?? 'findings';
   return <div class="controls">
-    <Field label="Search"><input type="search" value={text} placeholder="name, rack, label=value" maxLength={200}
-      onInput={(e) => {
-        setText(e.target.value);
-        change({q: e.target.value}, {replace: true});
-      }}
-      onKeyDown={(e) => {
+    <Search q={params.q ?? ''} placeholder="name, rack, label=value" onKeyDown={(e) => {
         if (e.key !== 'Enter') return;
         const found = chosenNodes(fleet, e.target.value, '');
         const exact = fleet.names.indexOf(e.target.value.trim());
         if (exact >= 0 || found.length === 1) go(link(['nodes', fleet.names[exact >= 0 ? exact : found[0]]]));
-      }}/></Field>
+      }}/>
     <Field label="Group by"><select value={group} onChange={(e) => change({group: e.target.value})}>
       <option value="none">nothing</option>
       <optgroup label="Labels">{fleet.labels.map((l) => <option key={l.name} value={l.name}>{l.name}</option>)}</optgroup>

@@ -25,7 +25,8 @@ function viewOf(params, series) {
   return {from, to: Math.max(now, from + 1000)};
 }
 
-const seconds = (t) => (t / 1000).toFixed(3);
+// Rounded down, so that a sample at the very begin is within.
+const seconds = (t) => (Math.floor(t) / 1000).toFixed(3);
 
 function Exports({series, view, canvas}) {
   const [state, set] = useState('');

@@ -1,6 +1,7 @@
 // Small pieces that every page uses.
 import {useEffect, useRef, useState} from 'preact/hooks';
 import {age, time} from '../format.js';
+import {change, here} from '../route.js';
 
 export const When = ({ms, also}) =>
   <time dateTime={ms ? new Date(ms).toISOString() : undefined} title={time(ms)}>
@@ -88,6 +89,18 @@ export const Steps = ({steps}) => <ol class="steps">{steps.map((s) => <li key={s
 
 // Label with a field, in a row of controls.
 export const Field = ({label, children}) => <label class="field"><span>{label}</span>{children}</label>;
+
+// A search field that the URL's `q` holds.
+export function Search({q, placeholder, onKeyDown}) {
+  const [text, setText] = useState(q);
+  // What the URL has now, not what it had when this was drawn: the reader may have typed on since.
+  useEffect(() => setText(here().params.q ?? ''), [q]);
+  return <Field label="Search"><input type="search" value={text} placeholder={placeholder} maxLength={200} onKeyDown={onKeyDown}
+    onInput={(e) => {
+      setText(e.target.value);
+      change({q: e.target.value}, {replace: true});
+    }}/></Field>;
+}
 
 // j and k go through `count` things; Enter opens.
 export function useListKeys(count, chosen, choose, open) {
