@@ -119,10 +119,12 @@ free_port() {
   fail "no free port near $1"
 }
 
+# Those of the last start where they are free, so that the dashboard stays where it was.
 choose_ports() {
-  grpc_port=$(free_port 9410)
-  agent_port=$(free_port 9411)
-  http_port=$(free_port 9412)
+  if [[ -f $data/ports ]]; then load_ports; fi
+  grpc_port=$(free_port "${grpc_port:-9410}")
+  agent_port=$(free_port "${agent_port:-9411}")
+  http_port=$(free_port "${http_port:-9412}")
   if [[ $grpc_port != 9410 || $agent_port != 9411 || $http_port != 9412 ]]; then
     say "another program uses a default port; taking $grpc_port (gRPC), $agent_port (agent), $http_port (HTTP)"
   fi
