@@ -101,8 +101,9 @@ class AlertsTest(unittest.TestCase):
         am.start()
         harness.wait_for("again in Alertmanager", am.alerts)
 
-        # Ends while Alertmanager is away: it hears of that when it is back.
-        am.kill()
+        # Ends while Alertmanager is away: it hears of that when it is back. Stopped, not killed: a killed one forgets whom
+        # it told, and tells nobody of the end of what it never told.
+        am.stop()
         self.measure(GOOD, ["n1"], first, second)
         for collector in (first, second):
             harness.wait_for("resolved", lambda: self.states(collector).get("node n1") == "STATE_RESOLVED", 150)
