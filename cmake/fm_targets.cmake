@@ -9,6 +9,8 @@
 #       the messages of a schema beside its only users; it may import the wire contract's
 #   fm_fuzz(NAME ...)     a fuzz target: libFuzzer in the fuzz preset; elsewhere a test that runs the kept
 #                         corpus (tests/fuzz/corpus/NAME) and a fixed number of mutations of it
+#   fm_npm_modules(DIR STAMP)
+#       npm fetches what the folder's lock file names into DIR; STAMP is the variable for the file to depend on
 #
 # GRPC or ROCKSDB in LIBS marks a target as outside the FM_CORE_ONLY build, as does a DEPS on such a target.
 
@@ -159,4 +161,19 @@ function(fm_fuzz name)
     add_test(NAME ${name} COMMAND ${name} ${corpus})
   endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT 120)
+endfunction()
+
+function(fm_npm_modules dir stamp)
+  set(file ${dir}/node_modules/.package-lock.json)
+  add_custom_command(
+    OUTPUT ${file}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${dir}
+    COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_CURRENT_SOURCE_DIR}/package.json ${CMAKE_CURRENT_SOURCE_DIR}/package-lock.json ${dir}
+    COMMAND ${FM_NPM} ci --prefix ${dir} --no-audit --no-fund --loglevel=error --fetch-retries=5
+    # Older versions of npm leave the time of what they unpack.
+    COMMAND ${CMAKE_COMMAND} -E touch ${file}
+    DEPENDS package.json package-lock.json
+    COMMENT "Fetching what the lock file names to ${dir}"
+    VERBATIM)
+  set(${stamp} ${file} PARENT_SCOPE)
 endfunction()

@@ -1,8 +1,5 @@
 #include "collector/alert/alert_engine.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -23,6 +20,7 @@
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/base/ulid.h"
+#include "common/model/message_bytes.h"
 #include "common/obs/log.h"
 #include "common/obs/metrics.h"
 
@@ -36,18 +34,6 @@ constexpr size_t kRecentSamples = 60;
 constexpr size_t kLeastIdCharacters = 4;
 constexpr absl::Duration kDropInterval = absl::Hours(1);
 constexpr size_t kDroppedAtOnce = 1000;
-
-// The same bytes for the same alert, whatever the order in which its maps were filled.
-std::string Bytes(const v1::Alert& alert) {
-  std::string out;
-  google::protobuf::io::StringOutputStream stream(&out);
-  {
-    google::protobuf::io::CodedOutputStream coded(&stream);
-    coded.SetSerializationDeterministic(true);
-    alert.SerializeToCodedStream(&coded);
-  }
-  return out;
-}
 
 }  // namespace
 
@@ -341,7 +327,7 @@ absl::Status AlertEngine::Impl::StepOne(const std::string& id, const AlertPtr& k
   if (begins && condition.kind == AlertCondition::kClear) return absl::OkStatus();
   const AlertStep step = StepAlert(condition, PolicyOf(next), now, next.mutable_life());
   if (!step.notices.empty()) FillRecent(&next);
-  const bool changed = known == nullptr || !step.changes.empty() || Bytes(next) != Bytes(*known);
+  const bool changed = known == nullptr || !step.changes.empty() || DeterministicBytes(next) != DeterministicBytes(*known);
   if (changed) AddStep(std::move(next), step, now, batch);
   return absl::OkStatus();
 }

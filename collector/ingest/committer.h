@@ -21,7 +21,7 @@
 #include "absl/types/span.h"
 
 #include "collector/ingest/ingest_metrics.h"
-#include "collector/store/store.h"
+#include "collector/store/store_types.h"
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "collector/ingest/validate.h"
-#include "collector/store/store.h"
+#include "collector/store/store_types.h"
 #include "common/obs/metrics.h"
 
 namespace fleetmark::collector {

@@ -1,33 +1,15 @@
 #include "collector/query/change_streams.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-#include <google/protobuf/util/json_util.h>
-
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
+#include "collector/query/http_json.h"
 #include "collector/query/query_api.h"
+#include "common/model/message_bytes.h"
 
 namespace fleetmark::collector {
-namespace {
-
-// Equal for equal messages. A plain serialisation has the entries of a map in any order.
-std::string Fingerprint(const v1::GetStatusResponse& status) {
-  std::string text;
-  {
-    google::protobuf::io::StringOutputStream stream(&text);
-    google::protobuf::io::CodedOutputStream out(&stream);
-    out.SetSerializationDeterministic(true);
-    status.SerializeToCodedStream(&out);
-  }
-  return text;
-}
-
-}  // namespace
-
 struct ChangeStreams::Stream {
   explicit Stream(std::shared_ptr<ChangeStreams> s) : streams(std::move(s)) {}
   ~Stream() {
@@ -86,22 +68,19 @@ bool ChangeStreams::WriteNext(Stream& stream, const HttpResponse::Write& write) 
   const int64_t time = status->time_unix_ns();
   status->clear_time_unix_ns();
   status->clear_store_bytes();  // grows and shrinks by itself
-  const std::string now = Fingerprint(*status);
+  std::string now = DeterministicBytes(*status);
   const MonoTime mono = options_.clock->Mono();
   if (now == stream.last) {
     if (mono - stream.written < options_.keep_alive) return true;
     stream.written = mono;
     return write(":\n\n");
   }
-  stream.last = now;
+  stream.last = std::move(now);
   stream.written = mono;
   status->set_time_unix_ns(time);
-  google::protobuf::util::JsonPrintOptions print;
-  print.preserve_proto_field_names = true;
-  print.always_print_primitive_fields = true;
-  std::string json;
-  if (!google::protobuf::util::MessageToJsonString(*status, &json, print).ok()) return false;
-  return write(absl::StrCat("retry: 2000\nevent: status\ndata: ", json, "\n\n"));
+  const absl::StatusOr<std::string> json = ToJson(*status);
+  if (!json.ok()) return false;
+  return write(absl::StrCat("retry: 2000\nevent: status\ndata: ", *json, "\n\n"));
 }
 
 }  // namespace fleetmark::collector

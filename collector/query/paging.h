@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "collector/store/store.h"
+#include "collector/store/store_types.h"
 #include "common/base/status.h"
 
 namespace fleetmark::collector {

@@ -9,8 +9,8 @@
 #include "grpcpp/support/server_callback.h"
 
 #include "collector/query/query_api.h"
+#include "collector/query/unary_calls.h"
 #include "common/base/mutex.h"
-#include "common/base/worker_pool.h"
 #include "common/net/grpc_status.h"
 #include "fleetmark/v1/fleet.grpc.pb.h"
 
@@ -18,8 +18,6 @@ namespace fleetmark::collector {
 namespace {
 
 constexpr size_t kBufferedProgress = 64;
-
-absl::Status Busy() { return absl::ResourceExhaustedError("too many requests are waiting; try again later"); }
 
 // One RunNow call. It lives until gRPC is done with it and the run's follower is gone, since either may end
 // first. When the caller leaves, the run is no longer followed.
@@ -120,128 +118,105 @@ class RunNowReactor final : public grpc::ServerWriteReactor<v1::RunProgress>,
 class QueryService::Impl final : public v1::FleetService::CallbackService {
  public:
   explicit Impl(const Options& options)
-      : api_(*options.api), check_caller_(options.check_caller), pool_(options.threads, options.queue) {}
+      : api_(*options.api), calls_(*options.api, options.check_caller, options.threads, options.queue) {}
 
   grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext* context,
                                       const v1::GetStatusRequest* request,
                                       v1::GetStatusResponse* response) override {
-    return Answer(context, request, response, &QueryApi::GetStatus);
+    return calls_.Answer(context, request, response, &QueryApi::GetStatus);
   }
   grpc::ServerUnaryReactor* ListNodes(grpc::CallbackServerContext* context,
                                       const v1::ListNodesRequest* request,
                                       v1::ListNodesResponse* response) override {
-    return Answer(context, request, response, &QueryApi::ListNodes);
+    return calls_.Answer(context, request, response, &QueryApi::ListNodes);
   }
   grpc::ServerUnaryReactor* ListSeries(grpc::CallbackServerContext* context,
                                        const v1::ListSeriesRequest* request,
                                        v1::ListSeriesResponse* response) override {
-    return Answer(context, request, response, &QueryApi::ListSeries);
+    return calls_.Answer(context, request, response, &QueryApi::ListSeries);
   }
   grpc::ServerUnaryReactor* ReadSamples(grpc::CallbackServerContext* context,
                                         const v1::ReadSamplesRequest* request,
                                         v1::ReadSamplesResponse* response) override {
-    return Answer(context, request, response, &QueryApi::ReadSamples);
+    return calls_.Answer(context, request, response, &QueryApi::ReadSamples);
   }
   grpc::ServerUnaryReactor* ListLatest(grpc::CallbackServerContext* context,
                                        const v1::ListLatestRequest* request,
                                        v1::ListLatestResponse* response) override {
-    return Answer(context, request, response, &QueryApi::ListLatest);
+    return calls_.Answer(context, request, response, &QueryApi::ListLatest);
   }
   grpc::ServerUnaryReactor* ReadQuantiles(grpc::CallbackServerContext* context,
                                           const v1::ReadQuantilesRequest* request,
                                           v1::ReadQuantilesResponse* response) override {
-    return Answer(context, request, response, &QueryApi::ReadQuantiles);
+    return calls_.Answer(context, request, response, &QueryApi::ReadQuantiles);
   }
   grpc::ServerUnaryReactor* ListRuns(grpc::CallbackServerContext* context, const v1::ListRunsRequest* request,
                                      v1::ListRunsResponse* response) override {
-    return Answer(context, request, response, &QueryApi::ListRuns);
+    return calls_.Answer(context, request, response, &QueryApi::ListRuns);
   }
   grpc::ServerUnaryReactor* GetRun(grpc::CallbackServerContext* context, const v1::GetRunRequest* request,
                                    v1::GetRunResponse* response) override {
-    return Answer(context, request, response, &QueryApi::GetRun);
+    return calls_.Answer(context, request, response, &QueryApi::GetRun);
   }
   grpc::ServerUnaryReactor* ListFindings(grpc::CallbackServerContext* context,
                                          const v1::ListFindingsRequest* request,
                                          v1::ListFindingsResponse* response) override {
-    return Answer(context, request, response, &QueryApi::ListFindings);
+    return calls_.Answer(context, request, response, &QueryApi::ListFindings);
   }
   grpc::ServerUnaryReactor* ListEvents(grpc::CallbackServerContext* context,
                                        const v1::ListEventsRequest* request,
                                        v1::ListEventsResponse* response) override {
-    return Answer(context, request, response, &QueryApi::ListEvents);
+    return calls_.Answer(context, request, response, &QueryApi::ListEvents);
   }
   grpc::ServerUnaryReactor* GetFleet(grpc::CallbackServerContext* context, const v1::GetFleetRequest* request,
                                      v1::FleetResponse* response) override {
-    return Answer(context, request, response, &QueryApi::GetFleet);
+    return calls_.Answer(context, request, response, &QueryApi::GetFleet);
   }
   grpc::ServerUnaryReactor* ListBenchmarks(grpc::CallbackServerContext* context,
                                            const v1::ListBenchmarksRequest* request,
                                            v1::BenchmarksResponse* response) override {
-    return Answer(context, request, response, &QueryApi::ListBenchmarks);
+    return calls_.Answer(context, request, response, &QueryApi::ListBenchmarks);
   }
   grpc::ServerUnaryReactor* ReadCurve(grpc::CallbackServerContext* context,
                                       const v1::ReadCurveRequest* request, v1::Curve* response) override {
-    return Answer(context, request, response, &QueryApi::ReadCurve);
+    return calls_.Answer(context, request, response, &QueryApi::ReadCurve);
   }
   grpc::ServerUnaryReactor* Compare(grpc::CallbackServerContext* context, const v1::CompareRequest* request,
                                     v1::CompareResponse* response) override {
-    return Answer(context, request, response, &QueryApi::Compare);
+    return calls_.Answer(context, request, response, &QueryApi::Compare);
   }
   grpc::ServerUnaryReactor* AddEvent(grpc::CallbackServerContext* context, const v1::AddEventRequest* request,
                                      v1::AddEventResponse* response) override {
-    return Answer(context, request, response, &QueryApi::AddEvent);
+    return calls_.Answer(context, request, response, &QueryApi::AddEvent);
   }
   grpc::ServerUnaryReactor* ImportRuns(grpc::CallbackServerContext* context,
                                        const v1::ImportRunsRequest* request,
                                        v1::ImportRunsResponse* response) override {
-    return Answer(context, request, response, &QueryApi::ImportRuns);
+    return calls_.Answer(context, request, response, &QueryApi::ImportRuns);
   }
   grpc::ServerUnaryReactor* Backup(grpc::CallbackServerContext* context, const v1::BackupRequest* request,
                                    v1::BackupResponse* response) override {
-    return Answer(context, request, response, &QueryApi::Backup);
+    return calls_.Answer(context, request, response, &QueryApi::Backup);
   }
   grpc::ServerUnaryReactor* CancelRun(grpc::CallbackServerContext* context,
                                       const v1::CancelRunRequest* request,
                                       v1::CancelRunResponse* response) override {
-    return Answer(context, request, response, &QueryApi::CancelRun);
+    return calls_.Answer(context, request, response, &QueryApi::CancelRun);
   }
 
   grpc::ServerWriteReactor<v1::RunProgress>* RunNow(grpc::CallbackServerContext* context,
                                                     const v1::RunNowRequest* request) override {
     auto reactor = std::make_shared<RunNowReactor>(api_);
     reactor->KeepAlive();
-    if (const absl::Status status = CheckCaller(check_caller_, *context); !status.ok()) {
-      reactor->End(status);
-      return reactor.get();
-    }
-    const bool taken = pool_.Submit([reactor, request = *request] { reactor->Begin(request); });
-    if (!taken) reactor->End(Busy());
+    const absl::Status begun =
+        calls_.Begin(*context, [reactor, request = *request] { reactor->Begin(request); });
+    if (!begun.ok()) reactor->End(begun);
     return reactor.get();
   }
 
  private:
-  template <typename Request, typename Response>
-  grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const Request* request,
-                                   Response* response,
-                                   absl::StatusOr<Response> (QueryApi::*method)(const Request&) const) {
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    if (const absl::Status status = CheckCaller(check_caller_, *context); !status.ok()) {
-      reactor->Finish(ToGrpc(status));
-      return reactor;
-    }
-    // gRPC keeps request and response until Finish.
-    const bool taken = pool_.Submit([this, reactor, request, response, method] {
-      absl::StatusOr<Response> answer = (api_.*method)(*request);
-      if (answer.ok()) *response = *std::move(answer);
-      reactor->Finish(ToGrpc(answer.status()));
-    });
-    if (!taken) reactor->Finish(ToGrpc(Busy()));
-    return reactor;
-  }
-
   const QueryApi& api_;
-  const CallerCheck check_caller_;
-  WorkerPool pool_;
+  UnaryCalls<QueryApi> calls_;
 };
 
 QueryService::QueryService(Options options) : impl_(std::make_unique<Impl>(options)) {}

@@ -14,7 +14,7 @@
 #include "absl/types/span.h"
 
 #include "collector/remote/remote_write.pb.h"
-#include "collector/store/store.h"
+#include "collector/store/store_types.h"
 
 namespace fleetmark::collector {
 

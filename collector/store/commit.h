@@ -15,8 +15,9 @@
 #include "collector/store/database.h"
 #include "collector/store/keys.h"
 #include "collector/store/series_index.h"
-#include "collector/store/store.h"
+#include "collector/store/store_types.h"
 #include "collector/store/values.h"
+#include "fleetmark/v1/fleet.pb.h"
 
 namespace fleetmark::collector {
 

@@ -11,7 +11,8 @@
 #include "absl/status/statusor.h"
 
 #include "collector/store/database.h"
-#include "collector/store/store.h"
+#include "collector/store/store_types.h"
+#include "fleetmark/v1/fleet.pb.h"
 
 namespace fleetmark::collector {
 

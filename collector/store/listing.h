@@ -20,7 +20,7 @@
 
 #include "collector/store/database.h"
 #include "collector/store/keys.h"
-#include "collector/store/store.h"
+#include "collector/store/store_types.h"
 #include "common/base/status.h"
 
 namespace fleetmark::collector {

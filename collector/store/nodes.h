@@ -12,8 +12,9 @@
 #include "absl/status/statusor.h"
 
 #include "collector/store/database.h"
-#include "collector/store/store.h"
+#include "collector/store/store_types.h"
 #include "collector/store/values.h"
+#include "fleetmark/v1/fleet.pb.h"
 
 namespace fleetmark::collector {
 

@@ -13,8 +13,9 @@
 #include "collector/store/keys.h"
 #include "collector/store/sample_reader.h"
 #include "collector/store/series_catalog.h"
-#include "collector/store/store.h"
+#include "collector/store/store_types.h"
 #include "collector/store/values.h"
+#include "fleetmark/v1/fleet.pb.h"
 
 namespace fleetmark::collector {
 

@@ -22,7 +22,7 @@
 #include "absl/types/span.h"
 
 #include "collector/store/group_values.h"
-#include "collector/store/store.h"
+#include "collector/store/store_types.h"
 #include "common/base/mutex.h"
 
 namespace fleetmark::collector {

@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 
-#include "collector/store/store.h"
+#include "collector/store/store_types.h"
 
 namespace fleetmark::collector {
 

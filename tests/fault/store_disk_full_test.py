@@ -70,6 +70,8 @@ class StoreDiskFullTest(EndToEndTest):
         wait_for("ready again", lambda: self.ready_status(collector) == 200)
         totals = load.finish()
         samples = load.verify()
+        kept = set(agent.completed_runs())
+        wait_for("what the agent kept arrives", lambda: kept <= set(self.runs_of(agent, collector)), seconds=60)
         agent.process.stop()
         runs = self.runs_of(agent, collector)
         self.assertEqual(set(agent.completed_runs()) - set(runs), set())
