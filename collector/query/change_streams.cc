@@ -1,32 +1,14 @@
 #include "collector/query/change_streams.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-#include <google/protobuf/util/json_util.h>
-
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
+#include "collector/query/http_json.h"
 #include "collector/query/query_api.h"
 
 namespace fleetmark::collector {
-namespace {
-
-// Equal for equal messages. A plain serialisation has the entries of a map in any order.
-std::string Fingerprint(const v1::GetStatusResponse& status) {
-  std::string text;
-  {
-    google::protobuf::io::StringOutputStream stream(&text);
-    google::protobuf::io::CodedOutputStream out(&stream);
-    out.SetSerializationDeterministic(true);
-    status.SerializeToCodedStream(&out);
-  }
-  return text;
-}
-
-}  // namespace
 
 struct ChangeStreams::Stream {
   explicit Stream(std::shared_ptr<ChangeStreams> s) : streams(std::move(s)) {}
@@ -39,7 +21,7 @@ struct ChangeStreams::Stream {
 
   const std::shared_ptr<ChangeStreams> streams;
   bool begun = false;
-  std::string last;  // without the time, which always changes
+  std::string last;  // QueryApi::Version
   MonoTime written;
 };
 
@@ -81,27 +63,20 @@ bool ChangeStreams::Wait() {
 bool ChangeStreams::WriteNext(Stream& stream, const HttpResponse::Write& write) {
   if (stream.begun && !Wait()) return false;
   stream.begun = true;
-  absl::StatusOr<v1::GetStatusResponse> status = options_.api->GetStatus({});
-  if (!status.ok()) return false;
-  const int64_t time = status->time_unix_ns();
-  status->clear_time_unix_ns();
-  status->clear_store_bytes();  // grows and shrinks by itself
-  const std::string now = Fingerprint(*status);
+  const absl::StatusOr<std::string> now = options_.api->Version();
+  if (!now.ok()) return false;
   const MonoTime mono = options_.clock->Mono();
-  if (now == stream.last) {
+  if (*now == stream.last) {
     if (mono - stream.written < options_.keep_alive) return true;
     stream.written = mono;
     return write(":\n\n");
   }
-  stream.last = now;
+  stream.last = *now;
   stream.written = mono;
-  status->set_time_unix_ns(time);
-  google::protobuf::util::JsonPrintOptions print;
-  print.preserve_proto_field_names = true;
-  print.always_print_primitive_fields = true;
-  std::string json;
-  if (!google::protobuf::util::MessageToJsonString(*status, &json, print).ok()) return false;
-  return write(absl::StrCat("retry: 2000\nevent: status\ndata: ", json, "\n\n"));
+  const absl::StatusOr<v1::GetStatusResponse> status = options_.api->GetStatus({});
+  if (!status.ok()) return false;
+  const absl::StatusOr<std::string> json = ToJson(*status);  // ends its line
+  return json.ok() && write(absl::StrCat("retry: 2000\nevent: status\ndata: ", *json, "\n"));
 }
 
 }  // namespace fleetmark::collector

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 #include "collector/query/curve.h"
 #include "collector/query/fleet_overview.h"
@@ -111,6 +112,13 @@ absl::StatusOr<v1::GetStatusResponse> QueryApi::GetStatus(const v1::GetStatusReq
     for (std::string& problem : options_.callbacks.problems()) response.add_problems(std::move(problem));
   }
   return response;
+}
+
+absl::StatusOr<std::string> QueryApi::Version() const {
+  FM_ASSIGN_OR_RETURN(const v1::GetStatusResponse status, GetStatus({}));
+  return absl::StrCat(status.nodes(), " ", status.nodes_connected(), " ", status.series(), " ", status.runs(),
+                      " ", status.samples(), " ", options_.store->FindingsVersion(), " ", changes_.load(),
+                      " ", absl::StrJoin(status.problems(), " "));
 }
 
 absl::StatusOr<v1::ListNodesResponse> QueryApi::ListNodes(const v1::ListNodesRequest& request) const {
@@ -323,6 +331,7 @@ absl::StatusOr<v1::AddEventResponse> QueryApi::AddEvent(const v1::AddEventReques
   event.set_event_id(NewUlid(now));
   FM_RETURN_IF_ERROR(Annotate(CheckEvent(event), "event"));
   FM_RETURN_IF_ERROR(options_.store->PutEvent(event));
+  NoteChange();
   v1::AddEventResponse response;
   response.set_event_id(event.event_id());
   return response;

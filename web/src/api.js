@@ -41,8 +41,13 @@ export function urlOf(path, params = {}) {
 }
 
 export async function get(url, signal) {
+  return (await getFresh(url, signal)).data;
+}
+
+// With whether the collector says that newer data are there, but not yet in the answer.
+export async function getFresh(url, signal) {
   const response = await ask(url, {signal, headers: {Accept: 'application/json'}});
-  return response.json();
+  return {data: await response.json(), stale: response.headers.get('X-Fleetmark-Stale') === '1'};
 }
 
 // Every page of a listing, at most `most` entries.
