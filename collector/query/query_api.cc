@@ -12,6 +12,7 @@
 #include "collector/query/group_compare.h"
 #include "collector/query/group_quantiles.h"
 #include "collector/query/paging.h"
+#include "collector/store/alert_tables.h"
 #include "collector/store/store.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
@@ -117,8 +118,9 @@ absl::StatusOr<v1::GetStatusResponse> QueryApi::GetStatus(const v1::GetStatusReq
 absl::StatusOr<std::string> QueryApi::Version() const {
   FM_ASSIGN_OR_RETURN(const v1::GetStatusResponse status, GetStatus({}));
   return absl::StrCat(status.nodes(), " ", status.nodes_connected(), " ", status.series(), " ", status.runs(),
-                      " ", status.samples(), " ", options_.store->FindingsVersion(), " ", changes_.load(),
-                      " ", absl::StrJoin(status.problems(), " "));
+                      " ", status.samples(), " ", options_.store->FindingsVersion(), " ",
+                      options_.store->alerts().Version(), " ", changes_.load(), " ",
+                      absl::StrJoin(status.problems(), " "));
 }
 
 absl::StatusOr<v1::ListNodesResponse> QueryApi::ListNodes(const v1::ListNodesRequest& request) const {

@@ -50,6 +50,11 @@ export async function getFresh(url, signal) {
   return {data: await response.json(), stale: response.headers.get('X-Fleetmark-Stale') === '1'};
 }
 
+export async function post(path, message) {
+  const response = await ask(BASE + path, {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(message)});
+  return response.json();
+}
+
 // Every page of a listing, at most `most` entries.
 export async function getAll(path, params, key, most = 10000, signal) {
   const items = [];
