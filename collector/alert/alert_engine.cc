@@ -327,7 +327,8 @@ absl::Status AlertEngine::Impl::StepOne(const std::string& id, const AlertPtr& k
   if (begins && condition.kind == AlertCondition::kClear) return absl::OkStatus();
   const AlertStep step = StepAlert(condition, PolicyOf(next), now, next.mutable_life());
   if (!step.notices.empty()) FillRecent(&next);
-  const bool changed = known == nullptr || !step.changes.empty() || DeterministicBytes(next) != DeterministicBytes(*known);
+  const bool changed =
+      known == nullptr || !step.changes.empty() || DeterministicBytes(next) != DeterministicBytes(*known);
   if (changed) AddStep(std::move(next), step, now, batch);
   return absl::OkStatus();
 }

@@ -7,9 +7,9 @@
 
 #include "collector/query/http_json.h"
 #include "collector/query/query_api.h"
-#include "common/model/message_bytes.h"
 
 namespace fleetmark::collector {
+
 struct ChangeStreams::Stream {
   explicit Stream(std::shared_ptr<ChangeStreams> s) : streams(std::move(s)) {}
   ~Stream() {
@@ -21,7 +21,7 @@ struct ChangeStreams::Stream {
 
   const std::shared_ptr<ChangeStreams> streams;
   bool begun = false;
-  std::string last;  // without the time, which always changes
+  std::string last;  // QueryApi::Version
   MonoTime written;
 };
 
@@ -63,24 +63,20 @@ bool ChangeStreams::Wait() {
 bool ChangeStreams::WriteNext(Stream& stream, const HttpResponse::Write& write) {
   if (stream.begun && !Wait()) return false;
   stream.begun = true;
-  absl::StatusOr<v1::GetStatusResponse> status = options_.api->GetStatus({});
-  if (!status.ok()) return false;
-  const int64_t time = status->time_unix_ns();
-  status->clear_time_unix_ns();
-  status->clear_store_bytes();  // grows and shrinks by itself
-  std::string now = DeterministicBytes(*status);
+  const absl::StatusOr<std::string> now = options_.api->Version();
+  if (!now.ok()) return false;
   const MonoTime mono = options_.clock->Mono();
-  if (now == stream.last) {
+  if (*now == stream.last) {
     if (mono - stream.written < options_.keep_alive) return true;
     stream.written = mono;
     return write(":\n\n");
   }
-  stream.last = std::move(now);
+  stream.last = *now;
   stream.written = mono;
-  status->set_time_unix_ns(time);
-  const absl::StatusOr<std::string> json = ToJson(*status);
-  if (!json.ok()) return false;
-  return write(absl::StrCat("retry: 2000\nevent: status\ndata: ", *json, "\n\n"));
+  const absl::StatusOr<v1::GetStatusResponse> status = options_.api->GetStatus({});
+  if (!status.ok()) return false;
+  const absl::StatusOr<std::string> json = ToJson(*status);  // ends its line
+  return json.ok() && write(absl::StrCat("retry: 2000\nevent: status\ndata: ", *json, "\n"));
 }
 
 }  // namespace fleetmark::collector

@@ -1,7 +1,7 @@
 // Tells those who watch that there is something new: server-sent events (HTML standard, chapter "Server-sent
-// events") with the collector's status, once at the start and then whenever it has changed, at most every
-// `interval`. An unchanged status is a comment line every `keep_alive`, which shows whether the reader is
-// still there.
+// events") with the collector's status, once at the start and then whenever QueryApi::Version has changed, at
+// most every `interval`. In between, a comment line every `keep_alive` shows whether the reader is still
+// there.
 //
 // Each stream holds a thread of the server, so they are bounded: one more is ResourceExhausted, and its page
 // asks from time to time instead.

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
+#include "collector/query/answer_cache.h"
 #include "collector/query/change_streams.h"
 #include "collector/query/http_json.h"
 #include "collector/query/progress_buffer.h"
@@ -66,7 +67,8 @@ class HttpRoutes::Impl : public std::enable_shared_from_this<HttpRoutes::Impl> {
             ChangeStreams::Options{.api = options_.api,
                                    .clock = options_.clock,
                                    .interval = std::min(options_.keep_alive, absl::Seconds(2)),
-                                   .keep_alive = options_.keep_alive})) {}
+                                   .keep_alive = options_.keep_alive})),
+        overviews_({.clock = options_.clock, .version = [this] { return api_.Version(); }}) {}
 
   void Register(HttpServer& server) {
     Get(server, "/status", &QueryApi::GetStatus);
@@ -77,8 +79,8 @@ class HttpRoutes::Impl : public std::enable_shared_from_this<HttpRoutes::Impl> {
     Get(server, "/runs", &QueryApi::ListRuns);
     Get(server, "/findings", &QueryApi::ListFindings);
     Get(server, "/events", &QueryApi::ListEvents);
-    Get(server, "/fleet", &QueryApi::GetFleet);
-    Get(server, "/benchmarks", &QueryApi::ListBenchmarks);
+    GetOverview(server, "/fleet", &QueryApi::GetFleet);
+    GetOverview(server, "/benchmarks", &QueryApi::ListBenchmarks);
     Handle(server, "GET", "/changes", &Impl::FollowChanges);
     Handle(server, "GET", "/compare", &Impl::Compare);
     Handle(server, "GET", "/series/([^/]+)/curve", &Impl::GetCurve);
@@ -148,6 +150,24 @@ class HttpRoutes::Impl : public std::enable_shared_from_this<HttpRoutes::Impl> {
           Request request;
           FM_RETURN_IF_ERROR(FillRequest(http.query, self->options_.clock->Now(), {}, &request));
           return Answer((self->api_.*method)(request));
+        });
+  }
+
+  // The same for what is dear to make and asked for by every page.
+  template <typename Request, typename Response>
+  void GetOverview(HttpServer& server, const std::string& path,
+                   absl::StatusOr<Response> (QueryApi::*method)(const Request&) const) {
+    server.Handle(
+        "GET", absl::StrCat(kPrefix, path),
+        [self = shared_from_this(), method](const HttpRequest& http) -> absl::StatusOr<HttpResponse> {
+          Request request;
+          FM_RETURN_IF_ERROR(FillRequest(http.query, self->options_.clock->Now(), {}, &request));
+          std::string key = http.path;
+          for (const auto& [name, value] : http.query) absl::StrAppend(&key, "\n", name, "=", value);
+          return self->overviews_.Get(http, key, [&]() -> absl::StatusOr<std::string> {
+            FM_ASSIGN_OR_RETURN(const Response response, (self->api_.*method)(request));
+            return ToJson(response);
+          });
         });
   }
 
@@ -264,6 +284,7 @@ class HttpRoutes::Impl : public std::enable_shared_from_this<HttpRoutes::Impl> {
   const Options options_;
   const QueryApi& api_;
   const std::shared_ptr<ChangeStreams> changes_;
+  AnswerCache overviews_;
   Mutex mu_;
   std::set<std::shared_ptr<ProgressBuffer>> streams_ ABSL_GUARDED_BY(mu_);
   bool ended_ ABSL_GUARDED_BY(mu_) = false;

@@ -5,12 +5,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 #include "collector/query/curve.h"
 #include "collector/query/fleet_overview.h"
 #include "collector/query/group_compare.h"
 #include "collector/query/group_quantiles.h"
 #include "collector/query/paging.h"
+#include "collector/store/alert_tables.h"
 #include "collector/store/store.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
@@ -111,6 +113,14 @@ absl::StatusOr<v1::GetStatusResponse> QueryApi::GetStatus(const v1::GetStatusReq
     for (std::string& problem : options_.callbacks.problems()) response.add_problems(std::move(problem));
   }
   return response;
+}
+
+absl::StatusOr<std::string> QueryApi::Version() const {
+  FM_ASSIGN_OR_RETURN(const v1::GetStatusResponse status, GetStatus({}));
+  return absl::StrCat(status.nodes(), " ", status.nodes_connected(), " ", status.series(), " ", status.runs(),
+                      " ", status.samples(), " ", options_.store->FindingsVersion(), " ",
+                      options_.store->alerts().Version(), " ", changes_.load(), " ",
+                      absl::StrJoin(status.problems(), " "));
 }
 
 absl::StatusOr<v1::ListNodesResponse> QueryApi::ListNodes(const v1::ListNodesRequest& request) const {
@@ -323,6 +333,7 @@ absl::StatusOr<v1::AddEventResponse> QueryApi::AddEvent(const v1::AddEventReques
   event.set_event_id(NewUlid(now));
   FM_RETURN_IF_ERROR(Annotate(CheckEvent(event), "event"));
   FM_RETURN_IF_ERROR(options_.store->PutEvent(event));
+  NoteChange();
   v1::AddEventResponse response;
   response.set_event_id(event.event_id());
   return response;

@@ -10,6 +10,7 @@
 #ifndef FLEETMARK_COLLECTOR_QUERY_QUERY_API_H_
 #define FLEETMARK_COLLECTOR_QUERY_QUERY_API_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -95,8 +96,14 @@ class QueryApi {
   // OK while the store takes writes.
   absl::Status Ready() const;
 
+  // Differs whenever what the listings tell may differ; but for what the agents say of themselves.
+  absl::StatusOr<std::string> Version() const;
+  // For changes that the status does not tell of.
+  void NoteChange() const { ++changes_; }
+
  private:
   const Options options_;
+  mutable std::atomic<uint64_t> changes_ = 0;
   const absl::Time started_;
 };
 

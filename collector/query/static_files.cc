@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
+#include "collector/query/packed_content.h"
 #include "common/base/digest.h"
 #include "common/base/file.h"
 #include "common/base/status.h"
@@ -44,42 +45,19 @@ constexpr char kHashedFolder[] = "assets/";
 constexpr char kForEver[] = "public, max-age=31536000, immutable";
 
 struct File {
-  std::string content;
-  std::string gzip;    // empty: there is none
-  std::string brotli;  // likewise
+  PackedContent content;
   std::string type;
-  std::string etag;
   bool for_ever = false;
 };
 
-// Sets the body that the client takes, the smallest first.
-void SetBody(const File& file, const HttpRequest& request, HttpResponse* response) {
-  if (!file.brotli.empty() && AcceptsEncoding(request, "br")) {
-    response->body = file.brotli;
-    response->headers["Content-Encoding"] = "br";
-  } else if (!file.gzip.empty() && AcceptsEncoding(request, "gzip")) {
-    response->body = file.gzip;
-    response->headers["Content-Encoding"] = "gzip";
-  } else {
-    response->body = file.content;
-  }
-}
-
 HttpResponse Answer(const File& file, const HttpRequest& request) {
   HttpResponse response;
-  response.headers = {{"ETag", file.etag},
-                      {"Cache-Control", file.for_ever ? kForEver : "no-cache"},
+  response.headers = {{"Cache-Control", file.for_ever ? kForEver : "no-cache"},
                       {"Content-Security-Policy", kPolicy},
-                      {"Vary", "Accept-Encoding"},
                       {"X-Content-Type-Options", "nosniff"},
                       {"Referrer-Policy", "no-referrer"}};
   response.content_type = file.type;
-  const auto known = request.headers.find("if-none-match");
-  if (known != request.headers.end() && known->second == file.etag) {
-    response.status = 304;
-  } else {
-    SetBody(file, request, &response);
-  }
+  SetContent(file.content, request, &response);
   return response;
 }
 
@@ -124,10 +102,10 @@ absl::Status ServeFolder(const std::string& folder, HttpServer& server) {
   for (const auto& [name, content] : contents) {
     if (IsCompressed(contents, name)) continue;
     auto file = std::make_shared<File>();
-    file->etag = absl::StrCat("\"", ShortDigest(content), "\"");
-    file->content = content;
-    file->gzip = ContentOf(contents, name + ".gz");
-    file->brotli = ContentOf(contents, name + ".br");
+    file->content = {.plain = content,
+                     .gzip = ContentOf(contents, name + ".gz"),
+                     .brotli = ContentOf(contents, name + ".br"),
+                     .etag = absl::StrCat("\"", ShortDigest(content), "\"")};
     file->type = ContentType(name);
     file->for_ever = absl::StartsWith(name, kHashedFolder);
     const HttpHandler handler = [file](const HttpRequest& request) -> absl::StatusOr<HttpResponse> {

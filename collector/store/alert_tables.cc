@@ -97,7 +97,9 @@ absl::Status AlertTables::Write(const AlertWrite& write) {
     FM_ASSIGN_OR_RETURN(const std::string key, IdKey("silence_id", silence.silence_id()));
     set.Put(Family::kSilences, key, EncodeMessage(silence));
   }
-  return db_.Write(std::move(set));
+  FM_RETURN_IF_ERROR(db_.Write(std::move(set)));
+  ++version_;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<v1::Alert> AlertTables::GetAlert(const std::string& alert_id) const {

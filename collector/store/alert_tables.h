@@ -8,6 +8,7 @@
 #ifndef FLEETMARK_COLLECTOR_STORE_ALERT_TABLES_H_
 #define FLEETMARK_COLLECTOR_STORE_ALERT_TABLES_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -60,6 +61,8 @@ class AlertTables {
 
   // All of it, or nothing.
   absl::Status Write(const AlertWrite& write);
+  // Moves with each write, so that who shows alerts knows when to look again.
+  uint64_t Version() const { return version_; }
 
   absl::StatusOr<v1::Alert> GetAlert(const std::string& alert_id) const;  // NotFound
   // From the newest on, or from the newest that is older than `before`, until `visit` returns false.
@@ -80,6 +83,7 @@ class AlertTables {
 
  private:
   Database& db_;
+  std::atomic<uint64_t> version_ = 0;
 };
 
 }  // namespace fleetmark::collector

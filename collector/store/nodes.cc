@@ -22,25 +22,34 @@ absl::StatusOr<v1::Node> ParseNode(std::string_view value) {
   return node;
 }
 
-absl::Status AddDerived(const Database& db, v1::Node* node) {
-  const std::string prefix = NodePrefix(node->identity().name());
-  Cursor runs = db.NewCursor(Family::kRuns);
-  runs.SeekBefore(PrefixEnd(prefix));
-  if (runs.Valid() && runs.key().starts_with(prefix)) {
-    const auto key = ParseTimeKey(runs.key().substr(prefix.size()));
-    if (!key.has_value()) return absl::DataLossError("a stored run's key is malformed");
-    node->set_last_run_unix_ns(key->time_unix_ns);
-  }
-  FM_RETURN_IF_ERROR(runs.status());
+// What is known of a node by what is stored of it. One for a whole listing: opening its cursors costs more
+// than what is read with them.
+class Derived {
+ public:
+  explicit Derived(const Database& db)
+      : runs_(db.NewCursor(Family::kRuns)), findings_(db.NewCursor(Family::kOpenFindings)) {}
 
-  uint64_t open_findings = 0;
-  Cursor findings = db.NewCursor(Family::kOpenFindings);
-  for (findings.Seek(prefix); findings.Valid() && findings.key().starts_with(prefix); findings.Next()) {
-    ++open_findings;
+  absl::Status AddTo(v1::Node* node) {
+    const std::string prefix = NodePrefix(node->identity().name());
+    runs_.SeekBefore(PrefixEnd(prefix));
+    if (runs_.Valid() && runs_.key().starts_with(prefix)) {
+      const auto key = ParseTimeKey(runs_.key().substr(prefix.size()));
+      if (!key.has_value()) return absl::DataLossError("a stored run's key is malformed");
+      node->set_last_run_unix_ns(key->time_unix_ns);
+    }
+    FM_RETURN_IF_ERROR(runs_.status());
+    uint64_t open_findings = 0;
+    for (findings_.Seek(prefix); findings_.Valid() && findings_.key().starts_with(prefix); findings_.Next()) {
+      ++open_findings;
+    }
+    node->set_open_findings(open_findings);
+    return findings_.status();
   }
-  node->set_open_findings(open_findings);
-  return findings.status();
-}
+
+ private:
+  Cursor runs_;
+  Cursor findings_;
+};
 
 }  // namespace
 
@@ -59,17 +68,18 @@ void PutNode(const v1::Node& node, bool is_new, WriteSet* writes, Counters* coun
 absl::StatusOr<v1::Node> ReadNode(const Database& db, const std::string& name) {
   FM_ASSIGN_OR_RETURN(std::optional<v1::Node> node, FindNode(db, name));
   if (!node.has_value()) return absl::NotFoundError(absl::StrCat("node '", name, "' is not known"));
-  FM_RETURN_IF_ERROR(AddDerived(db, &*node));
+  FM_RETURN_IF_ERROR(Derived(db).AddTo(&*node));
   return *std::move(node);
 }
 
 absl::StatusOr<std::vector<v1::Node>> ListNodes(const Database& db, const Page& page,
                                                 std::string* next_token) {
+  Derived derived(db);
   return ListPage<v1::Node>(
       db, Family::kNodes, KeyRange{}, page, next_token,
-      [&db](std::string_view, std::string_view value) -> absl::StatusOr<std::optional<v1::Node>> {
+      [&derived](std::string_view, std::string_view value) -> absl::StatusOr<std::optional<v1::Node>> {
         FM_ASSIGN_OR_RETURN(v1::Node node, ParseNode(value));
-        FM_RETURN_IF_ERROR(AddDerived(db, &node));
+        FM_RETURN_IF_ERROR(derived.AddTo(&node));
         return node;
       });
 }

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <thread>
 #include <utility>
@@ -19,6 +18,7 @@
 
 #include "common/base/quote_json.h"
 #include "common/base/status.h"
+#include "common/http/gzip.h"
 #include "common/model/labels.h"
 
 namespace fleetmark {
@@ -66,22 +66,6 @@ int HttpStatus(absl::StatusCode code) {
   }
 }
 
-// Empty when it can't be done.
-std::string Gzip(const std::string& text) {
-  z_stream z{};
-  constexpr int kGzipWindow = 15 + 16;
-  if (deflateInit2(&z, kFastest, Z_DEFLATED, kGzipWindow, 8, Z_DEFAULT_STRATEGY) != Z_OK) return "";
-  std::string out(deflateBound(&z, text.size()), '\0');
-  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  z.avail_in = static_cast<uInt>(text.size());
-  z.next_out = reinterpret_cast<Bytef*>(out.data());
-  z.avail_out = static_cast<uInt>(out.size());
-  const bool whole = deflate(&z, Z_FINISH) == Z_STREAM_END;
-  out.resize(whole ? z.total_out : 0);
-  deflateEnd(&z);
-  return out;
-}
-
 bool IsText(const std::string& type) {
   return absl::StartsWith(type, "text/") || absl::StartsWith(type, "application/json");
 }
@@ -91,7 +75,7 @@ void Compress(const HttpRequest& request, HttpResponse* response) {
   if (response->headers.contains("Content-Encoding")) return;
   response->headers["Vary"] = kAcceptEncoding;
   if (!AcceptsEncoding(request, "gzip")) return;
-  std::string compressed = Gzip(response->body);
+  std::string compressed = Gzip(response->body, kFastest);
   if (compressed.empty()) return;
   response->body = std::move(compressed);
   response->headers["Content-Encoding"] = "gzip";

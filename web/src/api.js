@@ -41,7 +41,17 @@ export function urlOf(path, params = {}) {
 }
 
 export async function get(url, signal) {
+  return (await getFresh(url, signal)).data;
+}
+
+// With whether the collector says that newer data are there, but not yet in the answer.
+export async function getFresh(url, signal) {
   const response = await ask(url, {signal, headers: {Accept: 'application/json'}});
+  return {data: await response.json(), stale: response.headers.get('X-Fleetmark-Stale') === '1'};
+}
+
+export async function post(path, message) {
+  const response = await ask(BASE + path, {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(message)});
   return response.json();
 }
 

@@ -2,7 +2,7 @@
 // that holds them back, too many readers) it asks every few seconds. Data that is shown stays when the collector
 // goes away, and is read anew when it is back.
 import {useEffect, useRef, useState} from 'preact/hooks';
-import {ApiError, get, urlOf} from './api.js';
+import {ApiError, get, getFresh, urlOf} from './api.js';
 
 const RETRY_MS = 2000;
 const POLL_MS = 5000;
@@ -68,41 +68,75 @@ export function useLive() {
   return value;
 }
 
+// Reads one address again and again: at once, then whenever it is wanted, but not too often. A read that is under
+// way is never broken off for a newer one, which would only come later; what is wanted meanwhile is read after it.
+class Reader {
+  constructor(read, least, tell) {
+    Object.assign(this, {read, least, tell, abort: new AbortController(), busy: false, again: false, timer: null, next: 0});
+  }
+
+  want(soon = false) {
+    if (this.busy) {
+      this.again = true;
+    } else if (soon || this.timer === null) {
+      this.schedule(soon ? 0 : Math.max(0, this.next - Date.now()));
+    }
+  }
+
+  schedule(wait) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.go(), wait);
+  }
+
+  async go() {
+    this.timer = null;
+    this.busy = true;
+    const begin = Date.now();
+    let error = null, data = null, stale = false;
+    try {
+      ({data, stale} = await this.read(this.abort.signal));
+    } catch (e) {
+      if (this.abort.signal.aborted) return;
+      error = e instanceof ApiError ? e : new ApiError(String(e), 'PAGE', 0);
+    }
+    if (this.abort.signal.aborted) return;
+    // What takes long is asked for less often.
+    this.next = Date.now() + Math.max(this.least, 10 * (Date.now() - begin));
+    this.busy = false;
+    this.tell(data, error);
+    const retry = error !== null && (error.status === 0 || error.status === 429 || error.status >= 500);
+    if (stale || this.again || retry) this.schedule(Math.max(0, this.next - Date.now()));
+    this.again = false;
+  }
+
+  stop() {
+    clearTimeout(this.timer);
+    this.abort.abort();
+  }
+}
+
 // The answer at `url` (null: nothing is asked), read anew when something has changed, but not too often. Of
 // another url it starts from nothing; of the same, the old answer stays until the new one is there. `read`
-// replaces the plain request. What takes long is asked for less often.
+// replaces the plain request.
 export function useData(url, read, least = LEAST_BETWEEN_READS_MS) {
   const live = useLive();
   const [answer, set] = useState({url: null, data: null, error: null, at: 0});
-  const last = useRef({url: null, at: 0, took: 0});
-  const [again, setAgain] = useState(0);
+  const reader = useRef(null), how = useRef(read);
+  how.current = read;
   useEffect(() => {
     if (url === null) return undefined;
-    const abort = new AbortController();
-    const fresh = last.current.url !== url;
-    const wait = fresh ? 0 : Math.max(0, last.current.at + Math.max(least, 10 * last.current.took) - Date.now());
-    const handle = setTimeout(async () => {
-      last.current = {url, at: Date.now(), took: 0};
-      try {
-        const data = await (read ? read(abort.signal) : get(url, abort.signal));
-        last.current.took = Date.now() - last.current.at;
-        set({url, data, error: null, at: Date.now()});
-      } catch (error) {
-        if (error.name === 'AbortError') {
-          last.current.at = 0;
-          return;
-        }
-        set((old) => ({url, data: old.url === url ? old.data : null, at: old.at,
-          error: error instanceof ApiError ? error : new ApiError(String(error), 'PAGE', 0)}));
-      }
-    }, wait);
-    return () => {
-      clearTimeout(handle);
-      abort.abort();
-    };
-  }, [url, live.version, again]);
+    const plain = async (signal) => (how.current ? {data: await how.current(signal)} : getFresh(url, signal));
+    reader.current = new Reader(plain, least, (data, error) => set((old) => (error === null ?
+      {url, data, error, at: Date.now()} : {url, data: old.url === url ? old.data : null, error, at: old.at})));
+    reader.current.want();
+    return () => reader.current.stop();
+  }, [url]);
+  const seen = useRef(live.version);
+  useEffect(() => {
+    if (seen.current !== live.version && url !== null) reader.current.want();
+    seen.current = live.version;
+  }, [live.version]);
   const mine = answer.url === url;
   return {data: mine ? answer.data : null, error: mine ? answer.error : null, at: answer.at,
-    loading: url !== null && !(mine && (answer.data || answer.error)),
-    reload: () => { last.current.at = 0; setAgain((n) => n + 1); }};
+    loading: url !== null && !(mine && (answer.data || answer.error)), reload: () => reader.current?.want(true)};
 }

@@ -2,7 +2,9 @@
 import {render} from 'preact';
 import {useEffect, useErrorBoundary, useState} from 'preact/hooks';
 import {age, getZone, setZone, time} from './format.js';
+import {isPrefixed, setPrefix} from './keys.js';
 import {start, useLive} from './live.js';
+import {Alerts} from './pages/alerts.jsx';
 import {Benchmarks} from './pages/benchmarks.jsx';
 import {Compare} from './pages/compare.jsx';
 import {Findings} from './pages/findings.jsx';
@@ -18,6 +20,7 @@ import './style.css';
 
 const VIEWS = [
   {path: [], key: 'f', title: 'Fleet'},
+  {path: ['alerts'], key: 'a', title: 'Alerts'},
   {path: ['findings'], key: 'i', title: 'Findings'},
   {path: ['compare'], key: 'c', title: 'Compare'},
   {path: ['benchmarks'], key: 'b', title: 'Benchmarks'},
@@ -25,27 +28,28 @@ const VIEWS = [
 const THEMES = ['system', 'light', 'dark'];
 
 const KEYS = [
-  ['g then f, i, c, b', 'fleet, findings, compare, benchmarks'],
+  ['g then f, a, i, c, b', 'fleet, alerts, findings, compare, benchmarks'],
   ['/', 'search'],
   ['j, k', 'next and previous of a list'],
   ['Enter', 'open what is chosen'],
   ['arrow keys', 'move over the map; move and zoom a chart'],
-  ['Esc', 'close, or leave the search'],
+  ['x, X, *', 'alerts: choose, choose up to here, choose all'],
+  ['a, u, s', 'alerts: acknowledge, take it back, silence'],
+  ['Esc', 'close, leave the search, choose none'],
   ['?', 'this list'],
 ];
 
 function useKeys(showHelp) {
   useEffect(() => {
-    let prefix = 0;
     const onKey = (event) => {
       if (event.ctrlKey || event.altKey || event.metaKey) return;
-      const typing = event.target.closest?.('input, textarea, select');
+      const typing = event.target.closest?.('input:not([type=checkbox]), textarea, select');
       if (typing) {
         if (event.key === 'Escape') typing.blur();
         return;
       }
       const view = VIEWS.find((v) => v.key === event.key);
-      if (view && Date.now() - prefix < 1500) {
+      if (view && isPrefixed()) {
         go(link(view.path));
       } else if (event.key === '?') {
         showHelp(true);
@@ -55,7 +59,7 @@ function useKeys(showHelp) {
         field.focus();
         event.preventDefault();
       }
-      prefix = event.key === 'g' ? Date.now() : 0;
+      setPrefix(event.key === 'g');
     };
     document.addEventListener('keydown', onKey);
     return () => document.removeEventListener('keydown', onKey);
@@ -113,6 +117,7 @@ function Page({route}) {
     case undefined: return <Fleet params={route.params}/>;
     case 'nodes': return id ? <NodePage key={id} name={id} params={route.params}/> : <Fleet params={route.params}/>;
     case 'series': return <SeriesPage key={id} id={id} params={route.params}/>;
+    case 'alerts': return <Alerts id={id} params={route.params}/>;
     case 'findings': return <Findings id={id} params={route.params}/>;
     case 'runs': return <RunPage key={id} id={id}/>;
     case 'compare': return <Compare params={route.params}/>;

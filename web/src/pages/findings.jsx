@@ -1,4 +1,4 @@
-// What detection has found, and the evidence for each. Triage of alerts would act on the same list.
+// What detection has found, and the evidence for each; what is done about it is the alerts' (alerts.jsx).
 import {useEffect, useMemo, useState} from 'preact/hooks';
 import {get, getAll, ms, urlOf} from '../api.js';
 import {change as changeText, csv, enumName, labels, number, plural, time} from '../format.js';
@@ -124,7 +124,7 @@ function Members({f}) {
     {total > list.length && <p class="dim">{plural(total - list.length, 'further one')} are not kept with the finding.</p>}</section>;
 }
 
-function Picture({f}) {
+export function Picture({f}) {
   const id = Number(f.series_id) ? f.series_id : (f.members ?? []).find((m) => Number(m.series_id))?.series_id;
   const at = onset(f), from = at - 14 * DAY_MS, to = Math.min(Date.now(), at + 14 * DAY_MS);
   const answer = useData(id ? urlOf(`series/${id}/curve`, {from: (from / 1000).toFixed(0), to: (to / 1000).toFixed(0), points: 400}) : null, null, 30000);
@@ -137,16 +137,9 @@ function Picture({f}) {
     <li><a href={link(['series', id])}>{Number(f.series_id) ? 'Whole series' : `${curve.series.key.node}: whole series`}</a></li></ul></section>;
 }
 
-function Details({f}) {
+export function Evidence({f}) {
   const d = directionOf(f), unit = f.series?.unit ?? '';
-  return <article>
-    <p><a href={link(['findings'], here().params)}>← all findings</a></p>
-    <h1 class={`verdict ${d.look}`}><span aria-hidden="true">{d.mark} </span>{whatOf(f)} {sizeOf(f) || KIND[f.kind]}
-      <small>on <span class="name">{f.series?.node ? <a href={link(['nodes', f.series.node])}>{f.series.node}</a> : whereOf(f)}</span>{extent(f) && `, ${extent(f)}`}, since <When ms={onset(f)} also/>
-        {f.state === 'STATE_CLOSED' && <>, closed <When ms={ms(f.closed_unix_ns)}/></>}</small></h1>
-    <p class="lead">{f.explanation}.</p>
-    <section class="do" aria-labelledby="do"><h2 id="do">What to do</h2><Steps steps={advice(f, true)}/></section>
-    <Picture f={f}/>
+  return <>
     <section aria-labelledby="evidence"><h2 id="evidence">Evidence</h2><dl class="facts">
       <Pair name="What was found">{KIND[f.kind]}, {d.text} <span class="dim">· detector: {f.detector}</span></Pair>
       {hasSize(f) && <Pair name={f.kind === 'KIND_PEER' ? 'Its peers' : 'Before'}>{number(f.before, 5)} {unit}{f.samples_before > 0 && <span class="dim"> · {plural(f.samples_before, 'sample')}</span>}</Pair>}
@@ -161,6 +154,20 @@ function Details({f}) {
     {f.events?.length > 0 && <section aria-labelledby="near"><h2 id="near">What changed there at that time</h2><ul class="changes">{f.events.map((e) =>
       <li key={e.event_id}><span class="tag plain">{enumName(e.kind, 'KIND_')}</span> <T>{eventText(e)}</T><span class="dim"> · {e.node} · <When ms={ms(e.time_unix_ns)} also/></span></li>)}</ul></section>}
     <Members f={f}/>
+  </>;
+}
+
+function Details({f}) {
+  const d = directionOf(f);
+  return <article>
+    <p><a href={link(['findings'], here().params)}>← all findings</a></p>
+    <h1 class={`verdict ${d.look}`}><span aria-hidden="true">{d.mark} </span>{whatOf(f)} {sizeOf(f) || KIND[f.kind]}
+      <small>on <span class="name">{f.series?.node ? <a href={link(['nodes', f.series.node])}>{f.series.node}</a> : whereOf(f)}</span>{extent(f) && `, ${extent(f)}`}, since <When ms={onset(f)} also/>
+        {f.state === 'STATE_CLOSED' && <>, closed <When ms={ms(f.closed_unix_ns)}/></>}</small></h1>
+    <p class="lead">{f.explanation}.</p>
+    <section class="do" aria-labelledby="do"><h2 id="do">What to do</h2><Steps steps={advice(f, true)}/></section>
+    <Picture f={f}/>
+    <Evidence f={f}/>
     {f.series?.labels && Object.keys(f.series.labels).length > 0 && <p class="dim">Labels: {labels(f.series.labels)}</p>}
     <p class="actions"><button type="button" onClick={() => download(`finding-${f.finding_id}.json`, 'application/json', JSON.stringify(f, null, 1))}>JSON</button></p>
   </article>;

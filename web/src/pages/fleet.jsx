@@ -37,42 +37,60 @@ function columnOf(fleet, group) {
   return fleet.labels.find((l) => l.name === group) ?? null;
 }
 
+// What is derived of an answer once, and used at each key stroke.
+const derived = new WeakMap();
+function indexOf(fleet) {
+  if (!derived.has(fleet)) {
+    derived.set(fleet, {names: fleet.names.map((name) => name.toLowerCase()),
+      values: fleet.labels.map((l) => l.values.map((v) => v.toLowerCase()))});
+  }
+  return derived.get(fleet);
+}
+
 // Words of the search: each must be in the node's name or one of its labels' values.
 function matcher(fleet, q) {
   const words = q.toLowerCase().split(/\s+/).filter(Boolean);
-  if (words.length === 0) return () => true;
+  if (words.length === 0) return null;
+  const {names, values} = indexOf(fleet);
   const per = words.map((word) => {
-    const columns = fleet.labels.map((l) => {
-      const [name, value] = word.includes('=') ? word.split('=', 2) : [null, word];
-      if (name !== null && name !== l.name.toLowerCase()) return null;
-      return l.values.map((v) => (name === null ? v.toLowerCase().includes(value) : v.toLowerCase() === value));
+    const [name, value] = word.includes('=') ? word.split('=', 2) : [null, word];
+    const columns = [];
+    fleet.labels.forEach((l, c) => {
+      if (name !== null && name !== l.name.toLowerCase()) return;
+      const hits = Uint8Array.from(values[c], (v) => Number(name === null ? v.includes(value) : v === value));
+      if (hits.includes(1)) columns.push({index: l.index, hits});
     });
     return {word, columns};
   });
-  return (i) => per.every(({word, columns}) => fleet.names[i].toLowerCase().includes(word) ||
-      columns.some((hits, c) => hits?.[fleet.labels[c].index[i]]));
+  return (i) => per.every(({word, columns}) => names[i].includes(word) ||
+      columns.some(({index, hits}) => hits[index[i]] === 1));
 }
 
 function chosenNodes(fleet, q, only) {
-  const matches = matcher(fleet, q), test = ONLY[only]?.test ?? (() => true);
-  const chosen = [];
-  for (let i = 0; i < fleet.names.length; ++i) if (test(fleet, i) && matches(i)) chosen.push(i);
-  return chosen;
+  const matches = matcher(fleet, q), test = ONLY[only]?.test;
+  const chosen = new Int32Array(fleet.names.length);
+  let n = 0;
+  for (let i = 0; i < chosen.length; ++i) if ((!test || test(fleet, i)) && (!matches || matches(i))) chosen[n++] = i;
+  return chosen.subarray(0, n);
 }
 
 const natural = new Intl.Collator('en', {numeric: true});
 
+// Counted first, so that each group is a piece of one array.
 function grouped(fleet, nodes, group) {
   const column = columnOf(fleet, group);
   if (!column) return [{name: 'all nodes', nodes}];
-  const groups = new Map();
-  for (const i of nodes) {
-    const value = column.index[i];
-    if (!groups.has(value)) groups.set(value, []);
-    groups.get(value).push(i);
+  const {index, values} = column, ends = new Int32Array(values.length + 2);
+  for (const i of nodes) ++ends[index[i] + 2];  // those without a value come first, as -1
+  for (let v = 1; v < ends.length; ++v) ends[v] += ends[v - 1];
+  const all = new Int32Array(nodes.length), begins = ends.slice();
+  for (const i of nodes) all[ends[index[i] + 1]++] = i;
+  const groups = [];
+  for (let v = -1; v < values.length; ++v) {
+    const list = all.subarray(begins[v + 1], begins[v + 2]);
+    if (list.length) groups.push({name: v < 0 ? '(none)' : values[v] || '(empty)', nodes: list});
   }
-  return [...groups].map(([value, list]) => ({name: value < 0 ? '(none)' : column.values[value] || '(empty)', nodes: list}))
-      .sort((a, b) => natural.compare(a.name, b.name));
+  return groups.sort((a, b) => natural.compare(a.name, b.name));
 }
 
 // --- colours --------------------------------------------------------------------------------------------------
@@ -80,15 +98,20 @@ function grouped(fleet, nodes, group) {
 const SIZE_STEPS = [0.05, 0.15, 0.4];  // of a finding
 const RATIO_STEPS = [0.02, 0.05, 0.15];  // of a value, to the worse or the better
 
-function findingLook(fleet) {
-  const fills = ['ok', 'worse1', 'worse2', 'worse3', 'worse4', 'silent'].map((n) => colour(`map-${n}`));
-  const ink = colour('map-ink'), inkSilent = colour('map-ink-silent');
-  return (i) => {
-    if (fleet.state[i] === SILENT) return {fill: fills[5], ink: inkSilent, mark: 'cross'};
-    if (!fleet.worse[i]) return {fill: fills[0], ink, mark: null};
-    const size = Math.abs(fleet.worst_change[i]);
-    return {fill: fills[1 + SIZE_STEPS.filter((s) => size >= s).length], ink, mark: 'down'};
-  };
+const silentLook = () => ({fill: colour('map-silent'), ink: colour('map-ink-silent'), mark: 'cross'});
+const look = (name, mark = null) => ({fill: colour(`map-${name}`), ink: colour('map-ink'), mark});
+const codesOf = (fleet, code) => Uint8Array.from(fleet.names, (_, i) => code(i));
+// How many of the steps a size reaches.
+const stepOf = (steps, size) => {
+  let n = 0;
+  while (n < steps.length && size >= steps[n]) ++n;
+  return n;
+};
+
+function findingLooks(fleet) {
+  return {list: [silentLook(), look('ok'), ...[1, 2, 3, 4].map((n) => look(`worse${n}`, 'down'))],
+    codes: codesOf(fleet, (i) => (fleet.state[i] === SILENT ? 0 : !fleet.worse[i] ? 1 :
+      2 + stepOf(SIZE_STEPS, Math.abs(fleet.worst_change[i]))))};
 }
 
 // How much worse than its own last seven days: above 0 is worse.
@@ -99,26 +122,22 @@ function harm(fleet, i) {
   return better === 'BETTER_LOWER' ? v / b - 1 : 1 - v / b;
 }
 
-function ratioLook(fleet) {
-  const worse = [1, 2, 3].map((n) => colour(`map-worse${n + 1}`)), better = [1, 2, 3].map((n) => colour(`map-better${n}`));
-  const same = colour('map-ok'), none = colour('map-none'), ink = colour('map-ink');
-  const silent = colour('map-silent'), inkSilent = colour('map-ink-silent');
-  return (i) => {
-    if (fleet.state[i] === SILENT) return {fill: silent, ink: inkSilent, mark: 'cross'};
+function ratioLooks(fleet) {
+  return {list: [silentLook(), look('none', 'dot'), look('ok'), ...[2, 3, 4].map((n) => look(`worse${n}`, 'down')),
+    ...[1, 2, 3].map((n) => look(`better${n}`))],
+  codes: codesOf(fleet, (i) => {
+    if (fleet.state[i] === SILENT) return 0;
     const h = harm(fleet, i);
-    if (Number.isNaN(h)) return {fill: none, ink, mark: 'dot'};
-    const step = RATIO_STEPS.filter((s) => Math.abs(h) >= s).length;
-    if (step === 0) return {fill: same, ink, mark: null};
-    return h > 0 ? {fill: worse[step - 1], ink, mark: 'down'} : {fill: better[step - 1], ink, mark: null};
-  };
+    if (Number.isNaN(h)) return 1;
+    const step = stepOf(RATIO_STEPS, Math.abs(h));
+    return step === 0 ? 2 : (h > 0 ? 2 : 5) + step;
+  })};
 }
 
-function stateLook(fleet) {
-  const fills = {[SILENT]: colour('map-silent'), FLEET_NODE_STATE_IDLE: colour('map-ok'),
-    FLEET_NODE_STATE_RUNNING: colour('map-better2'), FLEET_NODE_STATE_BUSY: colour('map-worse1')};
-  const ink = colour('map-ink'), inkSilent = colour('map-ink-silent');
-  const marks = {[SILENT]: 'cross', FLEET_NODE_STATE_RUNNING: 'dot', FLEET_NODE_STATE_BUSY: 'down'};
-  return (i) => ({fill: fills[fleet.state[i]], ink: fleet.state[i] === SILENT ? inkSilent : ink, mark: marks[fleet.state[i]] ?? null});
+const STATE_CODE = {[SILENT]: 0, FLEET_NODE_STATE_IDLE: 1, FLEET_NODE_STATE_RUNNING: 2, FLEET_NODE_STATE_BUSY: 3};
+function stateLooks(fleet) {
+  return {list: [silentLook(), look('ok'), look('better2', 'dot'), look('worse1', 'down')],
+    codes: codesOf(fleet, (i) => STATE_CODE[fleet.state[i]] ?? 1)};
 }
 
 function Legend({by}) {
@@ -231,16 +250,15 @@ function Changes({fleet}) {
 
 // --- the list of nodes -----------------------------------------------------------------------------------------
 
+// Equal ones stay in the order of their names, in which they come.
 function worstFirst(fleet, nodes, byMetric) {
-  const weight = (i) => {
-    if (byMetric) {
-      const h = harm(fleet, i);
-      return Number.isNaN(h) ? -Infinity : h;
-    }
-    return (fleet.worse[i] > 0 ? 10 + Math.abs(fleet.worst_change[i]) : 0) + (fleet.state[i] === SILENT ? 1 : 0);
-  };
-  const weights = new Map(nodes.map((i) => [i, weight(i)]));
-  return [...nodes].sort((a, b) => weights.get(b) - weights.get(a) || natural.compare(fleet.names[a], fleet.names[b]));
+  const weights = new Float64Array(fleet.names.length);
+  for (const i of nodes) {
+    const h = byMetric ? harm(fleet, i) : 0;
+    weights[i] = byMetric ? (Number.isNaN(h) ? -1e300 : h) :
+      (fleet.worse[i] > 0 ? 10 + Math.abs(fleet.worst_change[i]) : 0) + (fleet.state[i] === SILENT ? 1 : 0);
+  }
+  return Int32Array.from(nodes).sort((a, b) => weights[b] - weights[a] || a - b);
 }
 
 function Nodes({fleet, nodes, activity, group, byMetric}) {
@@ -254,7 +272,7 @@ function Nodes({fleet, nodes, activity, group, byMetric}) {
         {byMetric ? <><th class="num">Now {metric.unit && `(${metric.unit})`}</th><th class="num">Before</th><th class="num">Change</th></> :
           <><th class="num">Worst</th><th>Since</th><th class="num">Findings</th></>}
         <th>Last run</th><th>Does</th></tr></thead>
-      <tbody>{sorted.slice(0, most).map((i) => {
+      <tbody>{Array.from(sorted.subarray(0, most), (i) => {
         const s = STATES[fleet.state[i]], value = Number(metric?.value?.[i]), before = Number(metric?.before?.[i]);
         return <tr key={fleet.names[i]}>
           <td class="name"><a href={link(['nodes', fleet.names[i]])}>{fleet.names[i]}</a></td>
@@ -304,7 +322,7 @@ function FleetView({fleet, params, metrics, facts}) {
   const nodes = useMemo(() => chosenNodes(fleet, q, params.only), [fleet, q, params.only]);
   const groups = useMemo(() => grouped(fleet, nodes, group), [fleet, nodes, group]);
   const byMetric = by.includes('/') && Boolean(fleet.metric?.series);
-  const look = useMemo(() => (byMetric ? ratioLook(fleet) : by === 'state' ? stateLook(fleet) : findingLook(fleet)),
+  const looks = useMemo(() => (byMetric ? ratioLooks(fleet) : by === 'state' ? stateLooks(fleet) : findingLooks(fleet)),
       [fleet, by, byMetric, theme]);
   const activity = useMemo(() => new Map(fleet.activities.map((a) => [a.node, a.text])), [fleet]);
   const say = (i) => {
@@ -331,7 +349,7 @@ function FleetView({fleet, params, metrics, facts}) {
         ONLY[params.only] && <> · only {ONLY[params.only].title} <button type="button" class="link" onClick={() => change({only: ''})}>all</button></>}</span></h2>
       <Controls fleet={fleet} params={params} group={group} metrics={metrics} facts={facts}/>
       {by.includes('/') && !byMetric && <p class="calm">No series of {by.replace('/', ' ')}.</p>}
-      {nodes.length > 0 ? <HeatMap groups={groups} look={look} say={say} label={`Map of ${plural(nodes.length, 'node')}`}
+      {nodes.length > 0 ? <HeatMap groups={groups} looks={looks} say={say} label={`Map of ${plural(nodes.length, 'node')}`}
         open={(i) => go(link(['nodes', fleet.names[i]]))}/> :
         <p class="calm">No node matches. <button type="button" class="link" onClick={() => change({q: '', only: ''})}>Show all</button></p>}
       <Legend by={by}/>
@@ -353,8 +371,9 @@ export function Fleet({params}) {
   // While another metric or fact is read the map stays.
   const [last, keep] = useState(null);
   useEffect(() => { if (answer.data) keep(answer.data); }, [answer.data]);
-  const known = useData(urlOf('benchmarks'), null, 60000);
-  const one = useData(urlOf('nodes', {limit: 1}), (signal) => get(urlOf('nodes', {limit: 1}), signal), 60000);
+  // What only fills the lists of choices is read when the map is there.
+  const known = useData(last && urlOf('benchmarks'), null, 60000);
+  const one = useData(last && urlOf('nodes', {limit: 1}), (signal) => get(urlOf('nodes', {limit: 1}), signal), 60000);
   const metrics = (known.data?.benchmarks ?? []).flatMap((b) => [...new Set(b.metrics.map((m) => `${b.name}/${m.name}`))]);
   const facts = (one.data?.nodes?.[0]?.facts ?? []).map((f) => f.name).sort();
   const shown = answer.data ?? last;

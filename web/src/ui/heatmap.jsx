@@ -40,9 +40,16 @@ function placed(groups, width, size, widths) {
   return {blocks, size, step, height: y + tallest};
 }
 
+const measured = new Map();
+function widthOf(text, context) {
+  if (measured.size > 5000) measured.clear();
+  if (!measured.has(text)) measured.set(text, context.measureText(text).width);
+  return measured.get(text);
+}
+
 function layout(groups, width, context) {
   context.font = FONT;
-  const widths = groups.map((g) => context.measureText(`${short(g.name)} ${g.nodes.length}`).width);
+  const widths = groups.map((g) => widthOf(`${short(g.name)} ${g.nodes.length}`, context));
   let result;
   for (const size of SIZES) {
     result = placed(groups, width, size, widths);
@@ -77,12 +84,53 @@ function drawMark(context, mark, x, y, size) {
   }
 }
 
-function draw(canvas, groups, look, place, width) {
+// The pixels of one cell of `side` device pixels.
+function stampOf({fill, mark, ink}, size, side) {
+  const stamp = document.createElement('canvas');
+  stamp.width = stamp.height = side;
+  const c = stamp.getContext('2d', {willReadFrequently: true});
+  c.scale(side / size, side / size);
+  c.fillStyle = fill;
+  if (size >= 11 && c.roundRect) {
+    c.roundRect(0, 0, size, size, 2);
+    c.fill();
+  } else {
+    c.fillRect(0, 0, size, size);
+  }
+  c.fillStyle = c.strokeStyle = ink;
+  c.lineWidth = Math.max(1, size * 0.09);
+  if (mark) drawMark(c, mark, 0, 0, size);
+  return new Uint32Array(c.getImageData(0, 0, side, side).data.buffer);
+}
+
+// Each look is drawn once, and its pixels are copied: ten thousand calls to draw would take longer than all the rest.
+function drawCells(c, groups, looks, place, ratio) {
+  const side = Math.round(place.size * ratio);
+  const stamps = looks.list.map((l) => stampOf(l, place.size, side));
+  const image = c.createImageData(c.canvas.width, c.canvas.height);
+  const pixels = new Uint32Array(image.data.buffer), {width, height} = image, {codes} = looks;
+  groups.forEach((group, g) => {
+    const {x, y, columns} = place.blocks[g], {nodes} = group;
+    for (let k = 0; k < nodes.length; ++k) {
+      const left = Math.round((x + (k % columns) * place.step) * ratio);
+      const top = Math.round((y + LABEL_HEIGHT + Math.floor(k / columns) * place.step) * ratio);
+      if (left + side > width || top + side > height) continue;
+      const stamp = stamps[codes[nodes[k]]];
+      for (let from = 0, to = top * width + left; from < stamp.length; from += side, to += width) {
+        for (let i = 0; i < side; ++i) pixels[to + i] = stamp[from + i];
+      }
+    }
+  });
+  c.putImageData(image, 0, 0);
+}
+
+function draw(canvas, groups, looks, place, width) {
   const ratio = Math.min(2, window.devicePixelRatio || 1);
   canvas.width = Math.round(width * ratio);
-  canvas.height = Math.round(place.height * ratio);
+  canvas.height = Math.ceil(place.height * ratio);
   canvas.style.height = `${place.height}px`;
   const c = canvas.getContext('2d');
+  drawCells(c, groups, looks, place, ratio);
   c.scale(ratio, ratio);
   const text = colour('muted'), strong = colour('text');
   c.textBaseline = 'top';
@@ -92,33 +140,11 @@ function draw(canvas, groups, look, place, width) {
     c.fillStyle = strong;
     const name = short(group.name);
     c.fillText(name, block.x, block.y + 1);
-    const after = c.measureText(`${name} `).width;
+    const after = widthOf(`${name} `, c) * 1.07;
     c.font = FONT;
     c.fillStyle = text;
     c.fillText(String(group.nodes.length), block.x + after, block.y + 1);
   });
-  // By colour, so that the canvas is not told a new one for each cell.
-  const cells = new Map();
-  groups.forEach((group, g) => group.nodes.forEach((node, k) => {
-    const {fill, mark, ink} = look(node);
-    const at = centre(place, g, k);
-    if (!cells.has(fill)) cells.set(fill, {ink, list: []});
-    cells.get(fill).list.push({...at, mark});
-  }));
-  const radius = place.size >= 11 ? 2 : 0;
-  for (const [fill, {ink, list}] of cells) {
-    c.fillStyle = fill;
-    if (radius && c.roundRect) {
-      c.beginPath();
-      for (const {x, y} of list) c.roundRect(x, y, place.size, place.size, radius);
-      c.fill();
-    } else {
-      for (const {x, y} of list) c.fillRect(x, y, place.size, place.size);
-    }
-    c.fillStyle = c.strokeStyle = ink;
-    c.lineWidth = Math.max(1, place.size * 0.09);
-    for (const {x, y, mark} of list) if (mark) drawMark(c, mark, x, y, place.size);
-  }
 }
 
 function hit(place, groups, x, y) {
@@ -143,9 +169,9 @@ function moved(place, groups, {g, k}, key) {
   return {g: next, k: step > 0 ? 0 : groups[next].nodes.length - 1};
 }
 
-// `groups`: [{name, nodes: [index]}]; `look(index)` -> {fill, ink, mark}; `say(index)` -> text;
-// `open(index)` when chosen.
-export function HeatMap({groups, look, say, open, label}) {
+// `groups`: [{name, nodes: indexes}]; `looks`: {list: [{fill, ink, mark}], codes: of each node, its place in `list`};
+// `say(index)` -> text; `open(index)` when chosen.
+export function HeatMap({groups, looks, say, open, label}) {
   const canvas = useRef(null), box = useRef(null), place = useRef(null);
   const [width, setWidth] = useState(0);
   const [cursor, setCursor] = useState(null);  // {g, k, by}
@@ -161,9 +187,9 @@ export function HeatMap({groups, look, say, open, label}) {
   useLayoutEffect(() => {
     if (width < 1) return;
     place.current = layout(groups, width, canvas.current.getContext('2d'));
-    draw(canvas.current, groups, look, place.current, width);
+    draw(canvas.current, groups, looks, place.current, width);
     canvas.current.dataset.drawn = String(groups.reduce((n, g) => n + g.nodes.length, 0));
-  }, [groups, look, width, theme]);
+  }, [groups, looks, width, theme]);
   useEffect(() => setCursor(null), [groups]);
 
   const nodeAt = (at) => groups[at?.g]?.nodes[at?.k];
