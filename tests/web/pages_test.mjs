@@ -53,6 +53,7 @@ const routes = async () => {
     series: [`#/series/${await seriesOf('n00007', 'stream', 'bandwidth')}`, '.chart canvas'],
     findings: ['#/findings', '.problem'], finding: [`#/findings/${finding.finding_id}`, '.facts'],
     compare: ['#/compare?a.fact=gpu.driver%3D560.35&b.fact=gpu.driver%3D570.86', 'table'],
+    alerts: ['#/alerts', '.empty'],
     benchmarks: ['#/benchmarks', 'table'], benchmark: ['#/benchmarks/gemm', 'table'], run: [`#/runs/${failed.run_id}`, '.log'],
     missing: ['#/nodes/nowhere', '.empty'],
   };
