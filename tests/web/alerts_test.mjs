@@ -40,7 +40,6 @@ after(async () => {
 
 const on = (route, body) => async () => {
   const page = await open(browser, collector, {route});
-  page.setDefaultTimeout(15000);
   try {
     await body(page);
     assert.deepEqual(page.faults, []);
