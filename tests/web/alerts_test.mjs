@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import {after, before, test} from 'node:test';
 import {promisify} from 'node:util';
-import {axe, launch, open, overflow} from './browser.mjs';
+import {checkLooks, launch, withPage} from './browser.mjs';
 import {BUILD, Collector, until} from './fleet.mjs';
 
 const NODES = ['n1', 'n2', 'n3'];
@@ -13,7 +13,6 @@ const CONFIG = `references:
   - {benchmark: stream, metric: triad, value: 200, unit: GB/s, lower: -0.1}
 alerts: {wait: 0s}
 `;
-const SHOTS = process.env.FM_WEB_SHOTS;
 
 let collector, browser;
 
@@ -38,19 +37,7 @@ after(async () => {
   await collector?.remove();
 }, {timeout: 60000});
 
-const on = (route, body) => async () => {
-  const page = await open(browser, collector, {route});
-  try {
-    await body(page);
-    assert.deepEqual(page.faults, []);
-  } catch (e) {
-    e.message += `\nat ${page.url()}; faults: ${page.faults.join('; ')}`;
-    throw e;
-  } finally {
-    await page.context().close();
-  }
-};
-
+const on = (route, body) => () => withPage(browser, collector, {route}, body);
 const done = (page, text) => page.waitForSelector(`.done:has-text("${text}")`);
 
 test('the list and one alert at every width: nothing too wide, nothing against axe', async () => {
@@ -58,21 +45,7 @@ test('the list and one alert at every width: nothing too wide, nothing against a
   for (const [name, route] of [['alerts', '#/alerts'], ['alert', `#/alerts/${first.alert_id}`]]) {
     await on(route, async (page) => {
       await page.waitForSelector(name === 'alerts' ? '.alert' : '#history');
-      for (const width of [1440, 1024, 390]) {
-        await page.setViewportSize({width, height: 900});
-        for (const scheme of ['light', 'dark']) {
-          await page.emulateMedia({colorScheme: scheme});
-          await page.waitForFunction((s) => document.documentElement.dataset.theme === s, scheme);
-          if ((width === 1440 && scheme === 'light') || (width === 390 && scheme === 'dark')) {
-            assert.deepEqual(await axe(page), [], `${name}, ${width}, ${scheme}`);
-          }
-          if (SHOTS) {
-            fs.mkdirSync(SHOTS, {recursive: true});
-            await page.screenshot({path: `${SHOTS}/${name}-${width}-${scheme}.png`, fullPage: true});
-          }
-        }
-        assert.ok(await overflow(page) <= 0, `${name} is wider than ${width}`);
-      }
+      await checkLooks(page, name);
     })();
   }
 });
