@@ -29,6 +29,7 @@ class Client {
   struct Options {
     std::string address;  // host:port
     std::string tls_ca, tls_certificate, tls_key;
+    std::string token_file;  // empty: the environment's FLEETMARK_TOKEN, if there is one
     absl::Duration connect_timeout = absl::Seconds(5);
     absl::Duration call_timeout = absl::Seconds(30);
   };

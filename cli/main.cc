@@ -30,7 +30,7 @@ Exit status:
   5    refused by the collector or the node
   130  interrupted; a run that was started goes on
 
-Environment: FLEETMARK_COLLECTOR is the default of --collector; NO_COLOR turns colours off.)";
+Environment: FLEETMARK_COLLECTOR is the default of --collector; FLEETMARK_TOKEN is your token; NO_COLOR turns colours off.)";
 
 using SessionCommand = std::function<CommandResult(Session&)>;
 using LocalCommand = std::function<CommandResult(const Output&)>;
@@ -332,6 +332,8 @@ void AddGlobals(CLI::App& app, Invocation& invocation) {
                  "Authorities that the collector's certificate must come from");
   app.add_option("--tls-cert", invocation.client.tls_certificate, "Your certificate");
   app.add_option("--tls-key", invocation.client.tls_key, "Its key");
+  app.add_option("--token-file", invocation.client.token_file,
+                 "File with your token; otherwise the environment's FLEETMARK_TOKEN");
   app.add_option("-o,--output", invocation.format, "table, wide, json or csv; default table")
       ->check(CLI::IsMember({"table", "wide", "json", "csv"}).description(""));
   app.add_flag("--no-color", invocation.no_color, "No colours, as NO_COLOR=1 does");
