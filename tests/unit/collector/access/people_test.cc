@@ -22,9 +22,9 @@
 #include "collector/access/people_tokens.h"
 #include "collector/access/rate_limiter.h"
 #include "common/obs/metrics.h"
-#include "fake_clock.h"
 #include "fleetmark/v1/alert.pb.h"
 #include "fleetmark/v1/fleet.pb.h"
+#include "tests/fakes/fake_clock.h"
 
 namespace fleetmark::collector {
 namespace {
