@@ -497,7 +497,6 @@ void Collector::Parts::MakeAccess(const CollectorConfig& config) {
   options.requests_per_second = config.people.requests_per_second;
   options.on_event = LogAccess;
   access = std::make_unique<AccessControl>(std::move(options));
-  LogWhoMay(config);
 }
 
 void Collector::Parts::LookAfterCertificates() {
@@ -569,6 +568,7 @@ absl::Status Collector::Serve() {
                                {"http", config_.http.host.empty() ? "none" : config_.http.ToString()},
                                {"data_dir", config_.data_dir},
                                {"version", FM_VERSION}});
+  LogWhoMay(config_);
   return absl::OkStatus();
 }
 
