@@ -21,6 +21,7 @@
 #include "common/net/endpoint.h"
 #include "common/net/grpc_status.h"
 #include "fleetmark/v1/alert.grpc.pb.h"
+#include "fleetmark/v1/audit.grpc.pb.h"
 #include "fleetmark/v1/fleet.grpc.pb.h"
 
 namespace fleetmark::cli {
@@ -106,6 +107,7 @@ struct Client::Impl {
 
   v1::FleetService::Stub& StubOf(const v1::FleetService::Stub*) { return *stub; }
   v1::AlertService::Stub& StubOf(const v1::AlertService::Stub*) { return *alert_stub; }
+  v1::AuditService::Stub& StubOf(const v1::AuditService::Stub*) { return *audit_stub; }
 
   template <typename Stub, typename Request, typename Response>
   absl::StatusOr<Response> Call(Method<Stub, Request, Response> method, const Request& request) {
@@ -149,6 +151,7 @@ struct Client::Impl {
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<v1::FleetService::Stub> stub;
   std::unique_ptr<v1::AlertService::Stub> alert_stub;
+  std::unique_ptr<v1::AuditService::Stub> audit_stub;
   Mutex mu;
   grpc::ClientContext* following ABSL_GUARDED_BY(mu) = nullptr;
   bool stop_following ABSL_GUARDED_BY(mu) = false;
@@ -174,6 +177,7 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const Options& options, 
   }
   impl->stub = v1::FleetService::NewStub(impl->channel);
   impl->alert_stub = v1::AlertService::NewStub(impl->channel);
+  impl->audit_stub = v1::AuditService::NewStub(impl->channel);
   return std::unique_ptr<Client>(new Client(std::move(impl)));
 }
 
@@ -218,6 +222,11 @@ absl::StatusOr<v1::ListFindingsResponse> Client::ListFindings(v1::ListFindingsRe
 absl::StatusOr<v1::ListEventsResponse> Client::ListEvents(v1::ListEventsRequest request) {
   return impl_->CallPages(&v1::FleetService::Stub::ListEvents, std::move(request),
                           [](const v1::ListEventsResponse& r) { return r.events_size(); });
+}
+
+absl::StatusOr<v1::ListAuditResponse> Client::ListAudit(v1::ListAuditRequest request) {
+  return impl_->CallPages(&v1::AuditService::Stub::ListAudit, std::move(request),
+                          [](const v1::ListAuditResponse& r) { return r.entries_size(); });
 }
 
 absl::StatusOr<v1::GetAlertResponse> Client::GetAlert(const v1::GetAlertRequest& request) {

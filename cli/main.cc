@@ -171,6 +171,17 @@ void AddBackup(CLI::App& app, Invocation& invocation) {
                             invocation, MakeBackup, command);
 }
 
+void AddAudit(CLI::App& app, Invocation& invocation) {
+  CLI::App* command = nullptr;
+  auto o =
+      AddCommand<AuditOptions>(app, "audit", "What people did and what was refused to them, newest first",
+                               invocation, ShowAudit, command);
+  command->add_option("--person", o->person, "Only of this person");
+  command->add_flag("--refused", o->refused, "Only what was refused");
+  command->add_option("--since", o->since, "Only of so long ago until now, for example 24h");
+  AddLimit(*command, o->limit, 1000000, "At most so many; default 50");
+}
+
 void AddAlerts(CLI::App& app, Invocation& invocation) {
   CLI::App* alerts =
       app.add_subcommand("alerts", "Problems that somebody is told of; without a command, the open ones");
@@ -355,6 +366,7 @@ void DescribeCommandLine(CLI::App& app, Invocation& invocation) {
   AddOperations(app, invocation);
   AddImport(app, invocation);
   AddBackup(app, invocation);
+  AddAudit(app, invocation);
   AddDetect(app, invocation);
   AddParse(app, invocation);
   AddPlugin(app, invocation);

@@ -16,6 +16,7 @@
 #include "collector/access/node_names.h"
 #include "collector/access/people.h"
 #include "collector/alerting.h"
+#include "collector/audit_log.h"
 #include "collector/control/lease_table.h"
 #include "collector/control/plan_book.h"
 #include "collector/control/sessions.h"
@@ -32,6 +33,8 @@
 #include "collector/query/alert_api.h"
 #include "collector/query/alert_http.h"
 #include "collector/query/alert_service.h"
+#include "collector/query/audit_api.h"
+#include "collector/query/audit_service.h"
 #include "collector/query/http_routes.h"
 #include "collector/query/prometheus_routes.h"
 #include "collector/query/query_api.h"
@@ -144,18 +147,6 @@ void LogMaintenance(const absl::StatusOr<MaintenanceResult>& result) {
     LogWarn("the store is above max_bytes; samples and runs are kept for a shorter time", {});
 }
 
-void LogAccess(const AccessEvent& event) {
-  Log(event.refused ? LogLevel::kWarn : LogLevel::kInfo,
-      event.refused ? "a request was refused" : "a person did something",
-      {{"action", event.action},
-       {"person", event.person.name},
-       {"role", RoleName(event.person.role)},
-       {"means", event.person.means},
-       {"address", event.address},
-       {"status", absl::StatusCodeToString(event.status.code())},
-       {"reason", event.reason}});
-}
-
 // Who may use the interfaces for people, told at each start, since nobody is asked unless configured.
 void LogWhoMay(const CollectorConfig& config) {
   if (config.people.asked) {
@@ -224,6 +215,9 @@ struct Collector::Parts {
   std::unique_ptr<People> people;
   std::unique_ptr<AccessControl> access;
   std::unique_ptr<Store> store;
+  std::unique_ptr<AuditLog> audit;
+  std::unique_ptr<AuditApi> audit_api;
+  std::unique_ptr<AuditService> audit_service;
   std::unique_ptr<PeriodicThread> maintenance;
   std::unique_ptr<Backups> backups;
   IngestMetrics ingest_metrics{metrics};
@@ -282,6 +276,7 @@ absl::Status Collector::Parts::MakeStore(const CollectorConfig& config) {
       *store, RealClock());
   maintenance = std::make_unique<PeriodicThread>(RealClock(), kMaintenanceInterval, [this] {
     LogMaintenance(store->Maintain(absl::ToUnixNanos(RealClock().Now())));
+    audit->Maintain();
   });
   return absl::OkStatus();
 }
@@ -401,8 +396,10 @@ void Collector::Parts::MakeQuery() {
   alerts.api = &alerting->api();
   service.check_caller = {access.get(), tls != nullptr};
   alerts.check_caller = service.check_caller;
-  query_service = std::make_unique<QueryService>(std::move(service));
+  query_service = std::make_unique<QueryService>(service);
   alert_service = std::make_unique<AlertService>(std::move(alerts));
+  audit_api = std::make_unique<AuditApi>(store->audit());
+  audit_service = std::make_unique<AuditService>(*audit_api, service.check_caller);
 }
 
 void Collector::Parts::MakePrometheus(const CollectorConfig& config) {
@@ -423,6 +420,7 @@ absl::Status Collector::Parts::ServeHttp(const CollectorConfig& config) {
   routes->Register(*http);
   prometheus->Register(*http);
   ServeAlerts(alerting->api(), RealClock(), *http);
+  ServeAudit(*audit_api, RealClock(), *http);
   if (config.receive_remote_write) {
     ServeRemoteWrite(*http, [this](const v1::ImportRunsRequest& request) { return import->Import(request); });
   }
@@ -447,6 +445,7 @@ absl::Status Collector::Parts::ServeGrpc(const CollectorConfig& config) {
   builder.RegisterService(ingest->service());
   builder.RegisterService(query_service->service());
   builder.RegisterService(alert_service->service());
+  builder.RegisterService(audit_service->service());
   health_service =
       std::make_unique<HealthService>(HealthService::Options{.states = HealthStates(*store)}, RealClock());
   builder.RegisterService(health_service->service());
@@ -489,13 +488,14 @@ void Collector::Parts::MakeAccess(const CollectorConfig& config) {
   if (tls != nullptr) {
     who.is_revoked = [this](const Certificate& certificate) { return tls->IsRevoked(certificate); };
   }
+  audit = std::make_unique<AuditLog>(store->audit(), config.people.keep_audit, RealClock(), metrics);
   people = std::make_unique<People>(std::move(who), RealClock());
   AccessControl::Options options;
   options.people = people.get();
   options.clock = &RealClock();
   options.metrics = &metrics;
   options.requests_per_second = config.people.requests_per_second;
-  options.on_event = LogAccess;
+  options.on_event = [this](const AccessEvent& event) { audit->Record(event); };
   access = std::make_unique<AccessControl>(std::move(options));
 }
 
@@ -545,8 +545,8 @@ absl::Status Collector::Parts::ServeJoin(const CollectorConfig& config) {
 
 absl::Status Collector::OpenStore() {
   FM_RETURN_IF_ERROR(parts_->MakeIdentity(config_));
-  parts_->MakeAccess(config_);
   FM_RETURN_IF_ERROR(parts_->MakeStore(config_));
+  parts_->MakeAccess(config_);
   FM_RETURN_IF_ERROR(parts_->MakeDetection(config_));
   FM_RETURN_IF_ERROR(parts_->MakeRemoteWrite(config_));
   parts_->MakeFleetDetection(config_);
@@ -594,6 +594,7 @@ void Collector::Stop() {
   if (p.maintenance != nullptr) p.maintenance->Stop();
   if (p.routes != nullptr) p.routes->EndStreams();
   if (p.http != nullptr) p.http->Stop();
+  if (p.audit != nullptr) p.audit->Stop();
 }
 
 bool Collector::Healthy() const {

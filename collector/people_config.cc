@@ -55,6 +55,7 @@ PeopleConfig ReadPeople(YamlValue section, const std::string& data_dir) {
   PeopleConfig config;
   config.token_folder = absl::StrCat(data_dir, "/people");
   config.asked = section.present();
+  config.keep_audit = absl::Hours(24 * 730);
   if (!config.asked) return config;
   config.certificates = ReadCertificates(section.Key("certificates"));
   config.proxy = ReadProxy(section.Key("proxy"));
@@ -64,6 +65,7 @@ PeopleConfig ReadPeople(YamlValue section, const std::string& data_dir) {
     if (config.anonymous > Role::kViewer) anonymous.Fault("must be viewer: who acts must be known");
   }
   config.requests_per_second = section.Key("requests_per_second").Double(50, 0.1, 1e6);
+  config.keep_audit = section.Key("keep_audit").Duration(config.keep_audit, absl::Hours(24));
   section.NoOtherKeys();
   return config;
 }

@@ -7,6 +7,8 @@
 #include <map>
 #include <string>
 
+#include "absl/time/time.h"
+
 #include "collector/access/people.h"
 #include "collector/access/role.h"
 #include "common/config/yaml_reader.h"
@@ -20,6 +22,7 @@ struct PeopleConfig {
   TrustedProxy proxy;
   Role anonymous = Role::kNobody;
   double requests_per_second = 0;
+  absl::Duration keep_audit;
 };
 
 PeopleConfig ReadPeople(YamlValue section, const std::string& data_dir);

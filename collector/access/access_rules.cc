@@ -74,6 +74,7 @@ std::vector<AccessRule> OwnRoutes() {
       Api(kGet, "/silences", kViewer),
       Api(kPost, "/silences", kOperator, kChanges),
       Api(kPost, "/silences/{}/end", kOperator, kChanges),
+      Api(kGet, "/audit", kAdmin),
   };
 }
 
@@ -129,6 +130,8 @@ std::vector<AccessRule> GrpcMethods() {
       Alert("AckAlert", kOperator, kChanges),
       Alert("AddSilence", kOperator, kChanges),
       Alert("EndSilence", kOperator, kChanges),
+
+      {kGrpc, "/fleetmark.v1.AuditService/ListAudit", kAdmin},
 
       // By a node's certificate or token, or by nothing.
       {kGrpc, "/fleetmark.v1.AgentService/Connect", kNobody},

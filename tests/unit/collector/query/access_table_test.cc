@@ -25,6 +25,7 @@
 #include "collector/promql/engine.h"
 #include "collector/query/alert_api.h"
 #include "collector/query/alert_http.h"
+#include "collector/query/audit_api.h"
 #include "collector/query/http_routes.h"
 #include "collector/query/prometheus_routes.h"
 #include "collector/query/query_api.h"
@@ -99,6 +100,8 @@ class AccessTableTest : public StoreFixture {
         PrometheusRoutes::Options{.engine = engine_.get(), .clock = &RealClock(), .version = "1"});
     prometheus_->Register(server);
     ServeAlerts(alerts_, RealClock(), server);
+    audit_ = std::make_unique<AuditApi>(store_->audit());
+    ServeAudit(*audit_, RealClock(), server);
     ServeRemoteWrite(server, [](const v1::ImportRunsRequest&) { return v1::ImportRunsResponse(); });
     const std::string page = folder_ + "/page";
     EXPECT_TRUE(MakeFolders(page + "/assets").ok());
@@ -112,6 +115,7 @@ class AccessTableTest : public StoreFixture {
   std::unique_ptr<QueryApi> api_;
   std::unique_ptr<People> people_;
   std::unique_ptr<AccessControl> access_;
+  std::unique_ptr<AuditApi> audit_;
   AlertApi alerts_{AlertApi::Options{}};
   promql::MemorySeriesSource series_;
   std::unique_ptr<promql::Engine> engine_;
