@@ -20,6 +20,7 @@
 
 #include "common/base/clock.h"
 #include "fleetmark/v1/alert.pb.h"
+#include "fleetmark/v1/audit.pb.h"
 #include "fleetmark/v1/fleet.pb.h"
 
 namespace fleetmark::cli {
@@ -29,6 +30,7 @@ class Client {
   struct Options {
     std::string address;  // host:port
     std::string tls_ca, tls_certificate, tls_key;
+    std::string token_file;  // empty: the environment's FLEETMARK_TOKEN, if there is one
     absl::Duration connect_timeout = absl::Seconds(5);
     absl::Duration call_timeout = absl::Seconds(30);
   };
@@ -60,6 +62,7 @@ class Client {
   absl::StatusOr<v1::ListFindingsResponse> ListFindings(v1::ListFindingsRequest request);
   absl::StatusOr<v1::ListEventsResponse> ListEvents(v1::ListEventsRequest request);
   absl::StatusOr<v1::ListAlertsResponse> ListAlerts(v1::ListAlertsRequest request);
+  absl::StatusOr<v1::ListAuditResponse> ListAudit(v1::ListAuditRequest request);
 
   // Asks for a run and calls `on_progress` for all that is told of it, in this thread, until the run has
   // ended, was refused, or StopFollowing was called (Cancelled).

@@ -30,7 +30,7 @@ Exit status:
   5    refused by the collector or the node
   130  interrupted; a run that was started goes on
 
-Environment: FLEETMARK_COLLECTOR is the default of --collector; NO_COLOR turns colours off.)";
+Environment: FLEETMARK_COLLECTOR is the default of --collector; FLEETMARK_TOKEN is your token; NO_COLOR turns colours off.)";
 
 using SessionCommand = std::function<CommandResult(Session&)>;
 using LocalCommand = std::function<CommandResult(const Output&)>;
@@ -169,6 +169,17 @@ void AddBackup(CLI::App& app, Invocation& invocation) {
   AddCommand<BackupOptions>(app, "backup",
                             "Copy the collector's store to the folder that its configuration names",
                             invocation, MakeBackup, command);
+}
+
+void AddAudit(CLI::App& app, Invocation& invocation) {
+  CLI::App* command = nullptr;
+  auto o =
+      AddCommand<AuditOptions>(app, "audit", "What people did and what was refused to them, newest first",
+                               invocation, ShowAudit, command);
+  command->add_option("--person", o->person, "Only of this person");
+  command->add_flag("--refused", o->refused, "Only what was refused");
+  command->add_option("--since", o->since, "Only of so long ago until now, for example 24h");
+  AddLimit(*command, o->limit, 1000000, "At most so many; default 50");
 }
 
 void AddAlerts(CLI::App& app, Invocation& invocation) {
@@ -332,6 +343,8 @@ void AddGlobals(CLI::App& app, Invocation& invocation) {
                  "Authorities that the collector's certificate must come from");
   app.add_option("--tls-cert", invocation.client.tls_certificate, "Your certificate");
   app.add_option("--tls-key", invocation.client.tls_key, "Its key");
+  app.add_option("--token-file", invocation.client.token_file,
+                 "File with your token; otherwise the environment's FLEETMARK_TOKEN");
   app.add_option("-o,--output", invocation.format, "table, wide, json or csv; default table")
       ->check(CLI::IsMember({"table", "wide", "json", "csv"}).description(""));
   app.add_flag("--no-color", invocation.no_color, "No colours, as NO_COLOR=1 does");
@@ -353,6 +366,7 @@ void DescribeCommandLine(CLI::App& app, Invocation& invocation) {
   AddOperations(app, invocation);
   AddImport(app, invocation);
   AddBackup(app, invocation);
+  AddAudit(app, invocation);
   AddDetect(app, invocation);
   AddParse(app, invocation);
   AddPlugin(app, invocation);

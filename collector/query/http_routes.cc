@@ -222,7 +222,7 @@ class HttpRoutes::Impl : public std::enable_shared_from_this<HttpRoutes::Impl> {
     FM_RETURN_IF_ERROR(CheckPost(http));
     FM_RETURN_IF_ERROR(NoQuery(http));
     v1::AddEventRequest request;
-    FM_RETURN_IF_ERROR(FromJson(http.body, &request));
+    FM_RETURN_IF_ERROR(FromJson(http, &request));
     return Answer(api_.AddEvent(request));
   }
 
@@ -230,7 +230,7 @@ class HttpRoutes::Impl : public std::enable_shared_from_this<HttpRoutes::Impl> {
     FM_RETURN_IF_ERROR(CheckPost(http));
     FM_RETURN_IF_ERROR(NoQuery(http));
     v1::RunNowRequest request;
-    FM_RETURN_IF_ERROR(FromJson(http.body, &request));
+    FM_RETURN_IF_ERROR(FromJson(http, &request));
     const std::vector<std::string> parts = PathParts(http);  // nodes, NAME, run, BENCHMARK
     request.set_node(parts[1]);
     request.set_benchmark(parts[3]);

@@ -34,6 +34,7 @@ class Env;
 namespace fleetmark::collector {
 
 class AlertTables;
+class AuditTable;
 
 class Store {
  public:
@@ -166,8 +167,9 @@ class Store {
   // Moves whenever a finding was put or changed, so that who follows them knows when to look again.
   uint64_t FindingsVersion() const;
 
-  // Lives as long as the store.
+  // These live as long as the store.
   AlertTables& alerts();
+  AuditTable& audit();
 
   // OK while writes are taken; else why not.
   absl::Status Health() const;

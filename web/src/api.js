@@ -18,7 +18,7 @@ async function errorOf(response) {
   return new ApiError(message || `the collector answered with HTTP status ${response.status}`, code, response.status);
 }
 
-async function ask(url, options) {
+export async function ask(url, options) {
   let response;
   try {
     response = await fetch(url, options);
