@@ -27,6 +27,11 @@ done
 cd "$root"
 command -v dpkg-shlibdeps >/dev/null || { echo "package.sh: dpkg-dev is missing" >&2; exit 1; }
 umask 022
+# Times in the packages are the commit's, so that one commit built twice gives the same bytes.
+if [[ -z ${SOURCE_DATE_EPOCH:-} ]]; then
+  SOURCE_DATE_EPOCH=$(git -c safe.directory="$root" log -1 --format=%ct 2>/dev/null || date +%s)
+fi
+export SOURCE_DATE_EPOCH
 cmake --preset release -DCPACK_DEBIAN_PACKAGE_RELEASE="$revision" >/dev/null
 if $build; then
   CCACHE_BASEDIR=$root cmake --build --preset release --target fleetmark-agent fleetmark-launch fleetmark-gpu-probe \
