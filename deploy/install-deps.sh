@@ -22,7 +22,7 @@ readonly page_packages=(nodejs npm)
 readonly run_packages=(curl fio iperf3 openssl python3 python3-yaml)
 readonly dev_packages=(
   chromium clang clang-format-14 clang-tidy-14 collectd-core ethtool faketime git iproute2 libbenchmark-dev
-  dpkg-dev libclang-rt-14-dev llvm-14 make munge nftables prometheus prometheus-alertmanager
+  dpkg-dev libclang-rt-14-dev lintian llvm-14 make munge nftables prometheus prometheus-alertmanager
   prometheus-node-exporter shellcheck slurm-client slurm-wlm-basic-plugins slurmctld slurmd
   systemd victoria-metrics
 )
