@@ -196,6 +196,21 @@ absl::StatusOr<v1::ImportRunsResponse> Client::ImportRuns(const v1::ImportRunsRe
 absl::StatusOr<v1::AddEventResponse> Client::AddEvent(const v1::AddEventRequest& request) {
   return impl_->Call(&v1::FleetService::Stub::AddEvent, request);
 }
+absl::StatusOr<v1::FleetResponse> Client::GetFleet(const v1::GetFleetRequest& request) {
+  return impl_->Call(&v1::FleetService::Stub::GetFleet, request);
+}
+absl::StatusOr<v1::BenchmarksResponse> Client::ListBenchmarks(const v1::ListBenchmarksRequest& request) {
+  return impl_->Call(&v1::FleetService::Stub::ListBenchmarks, request);
+}
+absl::StatusOr<v1::Curve> Client::ReadCurve(const v1::ReadCurveRequest& request) {
+  return impl_->Call(&v1::FleetService::Stub::ReadCurve, request);
+}
+absl::StatusOr<v1::CompareResponse> Client::Compare(const v1::CompareRequest& request) {
+  return impl_->Call(&v1::FleetService::Stub::Compare, request);
+}
+absl::StatusOr<v1::ReadQuantilesResponse> Client::ReadQuantiles(const v1::ReadQuantilesRequest& request) {
+  return impl_->Call(&v1::FleetService::Stub::ReadQuantiles, request);
+}
 absl::StatusOr<v1::BackupResponse> Client::Backup(const v1::BackupRequest& request) {
   return impl_->Call(&v1::FleetService::Stub::Backup, request, absl::InfiniteDuration());
 }
@@ -218,6 +233,10 @@ absl::StatusOr<v1::ListRunsResponse> Client::ListRuns(v1::ListRunsRequest reques
 absl::StatusOr<v1::ListFindingsResponse> Client::ListFindings(v1::ListFindingsRequest request) {
   return impl_->CallPages(&v1::FleetService::Stub::ListFindings, std::move(request),
                           [](const v1::ListFindingsResponse& r) { return r.findings_size(); });
+}
+absl::StatusOr<v1::ListLatestResponse> Client::ListLatest(v1::ListLatestRequest request) {
+  return impl_->CallPages(&v1::FleetService::Stub::ListLatest, std::move(request),
+                          [](const v1::ListLatestResponse& r) { return r.samples_size(); });
 }
 absl::StatusOr<v1::ListEventsResponse> Client::ListEvents(v1::ListEventsRequest request) {
   return impl_->CallPages(&v1::FleetService::Stub::ListEvents, std::move(request),
