@@ -26,6 +26,7 @@ constexpr const char* kManCommand = "__man";  // the build makes the manual page
 Format FormatNamed(const std::string& name) {
   if (name == "wide") return Format::kWide;
   if (name == "json") return Format::kJson;
+  if (name == "yaml") return Format::kYaml;
   return name == "csv" ? Format::kCsv : Format::kTable;
 }
 

@@ -29,7 +29,7 @@ void DeclareGlobals(CLI::App& app, Invocation& invocation) {
   app.add_option("--token-file", invocation.client.token_file,
                  "File with your token; otherwise the environment's FLEETMARK_TOKEN");
   Choose(app.add_option("-o,--output", invocation.format, "The form of the output; default table"),
-         {"table", "wide", "json", "csv"});
+         {"table", "wide", "json", "yaml", "csv"});
   app.add_flag("--no-color", invocation.no_color, "No colours, as NO_COLOR=1 does");
   app.set_version_flag("--version", "fleetmark " FM_VERSION, "This program's version");
   app.require_subcommand(1);

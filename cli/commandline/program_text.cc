@@ -13,7 +13,7 @@ const std::vector<NamedText>& EnvironmentVariables() {
 const char* OutputText() {
   return "table is for people: aligned, with times relative to now. wide has more columns and absolute times "
          "(UTC). csv has all columns, exact numbers and one header line. json is one document with the field "
-         "names of the collector's interface.\n"
+         "names of the collector's interface, yaml the same document.\n"
          "Only results go to standard output; progress, hints and errors go to standard error. Text that "
          "came "
          "from a node is printed without its control characters.";

@@ -96,8 +96,8 @@ CommandResult ListAlerts(const AlertsOptions& options, Session& session) {
   request.set_node(options.node);
   request.set_limit(options.limit);
   FM_ASSIGN_OR_RETURN(const v1::ListAlertsResponse response, session.client.ListAlerts(request));
-  if (session.output.json()) {
-    FM_RETURN_IF_ERROR(session.output.Json(response));
+  if (session.output.document()) {
+    FM_RETURN_IF_ERROR(session.output.Document(response));
   } else {
     PrintList(response, session);
   }
@@ -107,8 +107,8 @@ CommandResult ListAlerts(const AlertsOptions& options, Session& session) {
 
 CommandResult ShowAlert(const AlertOptions& options, Session& session) {
   FM_ASSIGN_OR_RETURN(const v1::GetAlertResponse response, GetAlert(options.id, session));
-  if (session.output.json()) {
-    FM_RETURN_IF_ERROR(session.output.Json(response));
+  if (session.output.document()) {
+    FM_RETURN_IF_ERROR(session.output.Document(response));
     return kExitOk;
   }
   const v1::AlertLife& life = response.alert().life();
@@ -121,8 +121,8 @@ CommandResult ShowAlert(const AlertOptions& options, Session& session) {
 
 CommandResult ShowAlertHistory(const AlertOptions& options, Session& session) {
   FM_ASSIGN_OR_RETURN(const v1::GetAlertResponse response, GetAlert(options.id, session));
-  if (session.output.json()) {
-    FM_RETURN_IF_ERROR(session.output.Json(response));
+  if (session.output.document()) {
+    FM_RETURN_IF_ERROR(session.output.Document(response));
     return kExitOk;
   }
   Table table({{"TIME"}, {"WHAT"}, {"THEN"}, {"BY"}, {"RECEIVERS"}, {"TEXT"}, {"NUMBER", true, true}});
@@ -142,8 +142,8 @@ CommandResult AcknowledgeAlert(const AlertOptions& options, Session& session) {
   request.set_note(options.note);
   request.set_undo(options.undo);
   FM_ASSIGN_OR_RETURN(const v1::AckAlertResponse response, session.client.AckAlert(request));
-  if (session.output.json()) {
-    FM_RETURN_IF_ERROR(session.output.Json(response));
+  if (session.output.document()) {
+    FM_RETURN_IF_ERROR(session.output.Document(response));
   } else {
     session.output.Say(absl::StrCat(options.undo ? "not acknowledged any more: " : "acknowledged: ",
                                     response.alert().title()));
@@ -157,8 +157,8 @@ CommandResult ShowReceivers(Session& session) {
   bool trouble = false;
   for (const v1::ReceiverStatus& receiver : response.receivers())
     trouble = trouble || !receiver.trouble().empty();
-  if (session.output.json()) {
-    FM_RETURN_IF_ERROR(session.output.Json(response));
+  if (session.output.document()) {
+    FM_RETURN_IF_ERROR(session.output.Document(response));
     return trouble ? kExitProblem : kExitOk;
   }
   const absl::Time now = session.clock.Now();

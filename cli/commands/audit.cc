@@ -14,8 +14,8 @@ CommandResult ShowAudit(const AuditOptions& options, Session& session) {
   FM_ASSIGN_OR_RETURN(*request.mutable_range(), RangeSince(options.since, session.clock.Now()));
   request.set_limit(options.limit);
   FM_ASSIGN_OR_RETURN(const v1::ListAuditResponse response, session.client.ListAudit(request));
-  if (session.output.json()) {
-    FM_RETURN_IF_ERROR(session.output.Json(response));
+  if (session.output.document()) {
+    FM_RETURN_IF_ERROR(session.output.Document(response));
     return kExitOk;
   }
   const absl::Time now = session.clock.Now();

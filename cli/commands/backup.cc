@@ -8,8 +8,8 @@ namespace fleetmark::cli {
 
 CommandResult MakeBackup(const BackupOptions&, Session& session) {
   FM_ASSIGN_OR_RETURN(const v1::BackupResponse made, session.client.Backup({}));
-  if (session.output.json()) {
-    FM_RETURN_IF_ERROR(session.output.Json(made));
+  if (session.output.document()) {
+    FM_RETURN_IF_ERROR(session.output.Document(made));
     return kExitOk;
   }
   session.output.Say(absl::StrCat("backup made: ", made.folder(), " (", made.files(), " files, ",

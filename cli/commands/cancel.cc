@@ -13,8 +13,8 @@ CommandResult CancelRun(const CancelOptions& options, Session& session) {
   request.set_reason(
       absl::StrCat(options.reason.empty() ? "cancelled" : options.reason, " (", AskedBy(), ")"));
   FM_ASSIGN_OR_RETURN(const v1::CancelRunResponse response, session.client.CancelRun(request));
-  if (session.output.json()) {
-    FM_RETURN_IF_ERROR(session.output.Json(response));
+  if (session.output.document()) {
+    FM_RETURN_IF_ERROR(session.output.Document(response));
   } else {
     session.output.Say(absl::StrCat("asked ", options.node, " to stop the run; `fleetmark runs ",
                                     options.run_id, "` shows how it ended"));

@@ -113,12 +113,12 @@ CommandResult PrintFindings(const FileSeries& series, const DetectOptions& optio
   analysis.false_findings_per_1000 = options.budget;
   std::vector<SeriesFinding> findings = detect::AnalyseSeries(series.values, analysis);
   std::erase_if(findings, [&](const SeriesFinding& f) { return !IsWanted(f, options.better); });
-  if (output.json()) {
+  if (output.document()) {
     google::protobuf::Struct document;
     AddNumber("samples", static_cast<double>(series.values.size()), document);
     auto* list = (*document.mutable_fields())["findings"].mutable_list_value();
     for (const SeriesFinding& f : findings) *list->add_values()->mutable_struct_value() = AsJson(f, series);
-    FM_RETURN_IF_ERROR(output.Json(document));
+    FM_RETURN_IF_ERROR(output.Document(document));
     return kExitOk;
   }
   output.Print(AsTable(findings, series), "nothing changed");

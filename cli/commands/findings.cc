@@ -143,8 +143,8 @@ CommandResult ShowFindings(const FindingsOptions& options, Session& session) {
   FM_ASSIGN_OR_RETURN(*request.mutable_range(), RangeSince(options.since, session.clock.Now()));
   request.set_limit(options.limit);
   FM_ASSIGN_OR_RETURN(const v1::ListFindingsResponse response, session.client.ListFindings(request));
-  if (session.output.json()) {
-    FM_RETURN_IF_ERROR(session.output.Json(response));
+  if (session.output.document()) {
+    FM_RETURN_IF_ERROR(session.output.Document(response));
   } else {
     PrintList(response,
               options.all ? "no finding yet that matches; a change shows once a series has enough samples to "

@@ -93,8 +93,8 @@ class Importer {
 
   CommandResult Report() {
     const ExitCode code = faults_ == 0 ? kExitOk : kExitProblem;
-    if (session_.output.json()) {
-      FM_RETURN_IF_ERROR(session_.output.Json(total_));
+    if (session_.output.document()) {
+      FM_RETURN_IF_ERROR(session_.output.Document(total_));
     } else {
       session_.output.Say(absl::StrCat(total_.stored(), " runs imported, ", total_.known(),
                                        " were there already, ", faults_, " faults"));

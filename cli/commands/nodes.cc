@@ -117,8 +117,8 @@ CommandResult ShowNodes(const NodesOptions& options, Session& session) {
     return absl::NotFoundError(
         absl::StrCat("no node is called ", options.name, "; `fleetmark nodes` lists them"));
   }
-  if (session.output.json()) {
-    FM_RETURN_IF_ERROR(session.output.Json(response));
+  if (session.output.document()) {
+    FM_RETURN_IF_ERROR(session.output.Document(response));
   } else if (!options.name.empty()) {
     PrintDetails(response.nodes(0), session);
   } else {

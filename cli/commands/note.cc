@@ -27,8 +27,8 @@ CommandResult AddNote(const NoteOptions& options, Session& session) {
   event.set_message(options.text);
   event.set_author(AskedBy());
   FM_ASSIGN_OR_RETURN(const v1::AddEventResponse response, session.client.AddEvent(request));
-  if (session.output.json()) {
-    FM_RETURN_IF_ERROR(session.output.Json(response));
+  if (session.output.document()) {
+    FM_RETURN_IF_ERROR(session.output.Document(response));
   } else {
     session.output.Say(absl::StrCat("noted as ", response.event_id(), "; `fleetmark events` shows it"));
   }

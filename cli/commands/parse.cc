@@ -94,10 +94,8 @@ CommandResult ParseOutput(const ParseOptions& options, const Output& output) {
     return absl::InvalidArgumentError(error);
   }
   const bool ok = read.outcome == parse::Outcome::kOk;
-  if (output.json()) {
-    const std::string json = parse::ToJson(read);
-    fwrite(json.data(), 1, json.size(), stdout);
-    fputc('\n', stdout);
+  if (output.document()) {
+    FM_RETURN_IF_ERROR(output.DocumentText(parse::ToJson(read)));
     return ok ? kExitOk : kExitProblem;
   }
   output.Print(MetricsTable(read), "no metrics");
@@ -107,10 +105,8 @@ CommandResult ParseOutput(const ParseOptions& options, const Output& output) {
 }
 
 CommandResult ListReaders(const Output& output) {
-  if (output.json()) {
-    const std::string json = parse::ReadersJson();
-    fwrite(json.data(), 1, json.size(), stdout);
-    fputc('\n', stdout);
+  if (output.document()) {
+    FM_RETURN_IF_ERROR(output.DocumentText(parse::ReadersJson()));
     return kExitOk;
   }
   Table table({{"READER"}, {"READS"}, {"OPTIONS", false, true}});

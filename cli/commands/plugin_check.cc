@@ -78,8 +78,8 @@ CommandResult CheckPluginFolder(const PluginCheckOptions& options, const Output&
   ProcessRunner runner({.launcher = launcher}, clock);
   CancelToken cancel;
   const PluginCheck check = CheckPlugin(folder, work_root.path(), runner, clock, cancel);
-  if (output.json()) {
-    FM_RETURN_IF_ERROR(output.Json(check.run));
+  if (output.document()) {
+    FM_RETURN_IF_ERROR(output.Document(check.run));
   } else {
     PrintReport(check, output);
     output.Say(check.ok() ? "\nThe plugin is fine." : "\nThe plugin is not fine yet.");

@@ -159,7 +159,7 @@ CommandResult RunBenchmark(const RunOptions& options, Session& session) {
   const absl::StatusOr<v1::RunProgress> end = follower.Follow();
   if (absl::IsCancelled(end.status())) return Leave(follower.last(), options, session.output);
   FM_RETURN_IF_ERROR(end.status());
-  if (session.output.json()) FM_RETURN_IF_ERROR(session.output.Json(*end));
+  if (session.output.document()) FM_RETURN_IF_ERROR(session.output.Document(*end));
   if (end->state() == v1::RunProgress::STATE_REFUSED) {
     return absl::FailedPreconditionError(
         absl::StrCat(options.node, " refused to run ", options.benchmark, ": ", end->message()));
@@ -169,7 +169,7 @@ CommandResult RunBenchmark(const RunOptions& options, Session& session) {
         "the collector stopped telling of the run before its end; `fleetmark runs` shows "
         "it when it has ended");
   }
-  if (!session.output.json()) return Report(*end, options, session.output);
+  if (!session.output.document()) return Report(*end, options, session.output);
   return end->run().outcome() == v1::OUTCOME_OK ? kExitOk : kExitProblem;
 }
 

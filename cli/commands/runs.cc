@@ -88,8 +88,8 @@ CommandResult ShowRun(const std::string& id, Session& session) {
   request.set_run_id(id);
   FM_ASSIGN_OR_RETURN(const v1::GetRunResponse response, session.client.GetRun(request));
   const Output& output = session.output;
-  if (output.json()) {
-    FM_RETURN_IF_ERROR(output.Json(response));
+  if (output.document()) {
+    FM_RETURN_IF_ERROR(output.Document(response));
     return kExitOk;
   }
   const v1::Run& run = response.run().run();
@@ -117,8 +117,8 @@ CommandResult ShowRuns(const RunsOptions& options, Session& session) {
   FM_ASSIGN_OR_RETURN(*request.mutable_range(), RangeSince(options.since, session.clock.Now()));
   request.set_limit(options.limit);
   FM_ASSIGN_OR_RETURN(const v1::ListRunsResponse response, session.client.ListRuns(request));
-  if (session.output.json()) {
-    FM_RETURN_IF_ERROR(session.output.Json(response));
+  if (session.output.document()) {
+    FM_RETURN_IF_ERROR(session.output.Document(response));
   } else {
     PrintList(response, session);
   }

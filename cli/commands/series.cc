@@ -91,8 +91,8 @@ CommandResult ShowSamples(const SeriesOptions& options, Session& session) {
   request.set_limit(options.limit == 0 ? kSamplesShown : options.limit);
   request.set_newest(true);
   FM_ASSIGN_OR_RETURN(const v1::ReadSamplesResponse response, session.client.ReadSamples(request));
-  if (session.output.json()) {
-    FM_RETURN_IF_ERROR(session.output.Json(response));
+  if (session.output.document()) {
+    FM_RETURN_IF_ERROR(session.output.Document(response));
   } else {
     PrintSamples(response, session);
   }
@@ -112,8 +112,8 @@ CommandResult ShowSeries(const SeriesOptions& options, Session& session) {
   request.mutable_selector()->mutable_labels()->insert(labels.begin(), labels.end());
   request.set_limit(options.limit == 0 ? kSeriesShown : options.limit);
   FM_ASSIGN_OR_RETURN(const v1::ListSeriesResponse response, session.client.ListSeries(request));
-  if (session.output.json()) {
-    FM_RETURN_IF_ERROR(session.output.Json(response));
+  if (session.output.document()) {
+    FM_RETURN_IF_ERROR(session.output.Document(response));
   } else {
     PrintList(response, session);
   }

@@ -75,8 +75,8 @@ CommandResult ShowSilences(const SilencesOptions& options, Session& session) {
   v1::ListSilencesRequest request;
   request.set_all(options.all);
   FM_ASSIGN_OR_RETURN(const v1::ListSilencesResponse response, session.client.ListSilences(request));
-  if (session.output.json()) {
-    FM_RETURN_IF_ERROR(session.output.Json(response));
+  if (session.output.document()) {
+    FM_RETURN_IF_ERROR(session.output.Document(response));
     return kExitOk;
   }
   const absl::Time now = session.clock.Now();
@@ -101,8 +101,8 @@ CommandResult AddSilence(const SilenceOptions& options, Session& session) {
   silence.set_note(options.note);
   silence.set_maintenance(options.maintenance);
   FM_ASSIGN_OR_RETURN(const v1::AddSilenceResponse response, session.client.AddSilence(request));
-  if (session.output.json()) {
-    FM_RETURN_IF_ERROR(session.output.Json(response));
+  if (session.output.document()) {
+    FM_RETURN_IF_ERROR(session.output.Document(response));
     return kExitOk;
   }
   std::string text = absl::StrCat("silence ", response.silence().silence_id(), " until ",

@@ -38,8 +38,8 @@ Cell FindingsCell(const v1::GetStatusResponse& status) {
 CommandResult ShowStatus(Session& session) {
   FM_ASSIGN_OR_RETURN(const v1::GetStatusResponse status, session.client.GetStatus({}));
   const ExitCode exit = status.problems().empty() ? kExitOk : kExitProblem;
-  if (session.output.json()) {
-    FM_RETURN_IF_ERROR(session.output.Json(status));
+  if (session.output.document()) {
+    FM_RETURN_IF_ERROR(session.output.Document(status));
     return exit;
   }
   const double up_seconds = static_cast<double>(status.time_unix_ns() - status.started_unix_ns()) * 1e-9;

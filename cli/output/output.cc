@@ -6,6 +6,9 @@
 #include "google/protobuf/message.h"
 #include "google/protobuf/util/json_util.h"
 
+#include "common/base/status.h"
+#include "common/config/json_to_yaml.h"
+
 namespace fleetmark::cli {
 namespace {
 
@@ -13,7 +16,7 @@ void Write(FILE* to, std::string_view text) { fwrite(text.data(), 1, text.size()
 
 }  // namespace
 
-absl::Status Output::Json(const google::protobuf::Message& message) const {
+absl::Status Output::Document(const google::protobuf::Message& message) const {
   google::protobuf::util::JsonPrintOptions options;
   options.add_whitespace = true;
   options.preserve_proto_field_names = true;
@@ -21,7 +24,18 @@ absl::Status Output::Json(const google::protobuf::Message& message) const {
   std::string text;
   const auto status = google::protobuf::util::MessageToJsonString(message, &text, options);
   if (!status.ok()) return absl::InternalError(absl::StrCat("writing JSON: ", status.ToString()));
-  Write(stdout, text);
+  while (text.ends_with('\n')) text.pop_back();
+  return DocumentText(text);
+}
+
+absl::Status Output::DocumentText(const std::string& json) const {
+  if (options_.format == Format::kYaml) {
+    FM_ASSIGN_OR_RETURN(const std::string yaml, JsonToYaml(json));
+    Write(stdout, yaml);
+  } else {
+    Write(stdout, json);
+    Write(stdout, "\n");
+  }
   return absl::OkStatus();
 }
 
@@ -36,7 +50,7 @@ void Output::Print(const Table& table, std::string_view when_empty) const {
 }
 
 void Output::Say(std::string_view text) const {
-  if (json() || csv()) return;
+  if (document() || csv()) return;
   Write(stdout, text);
   Write(stdout, "\n");
 }

@@ -19,7 +19,7 @@ class Message;
 
 namespace fleetmark::cli {
 
-enum class Format { kTable, kWide, kJson, kCsv };
+enum class Format { kTable, kWide, kJson, kYaml, kCsv };
 
 class Output {
  public:
@@ -33,20 +33,24 @@ class Output {
   explicit Output(Options options) : options_(options) {}
 
   Format format() const { return options_.format; }
-  bool json() const { return options_.format == Format::kJson; }
+  // One document, as Document or DocumentText writes it, and nothing else.
+  bool document() const { return options_.format == Format::kJson || options_.format == Format::kYaml; }
   bool csv() const { return options_.format == Format::kCsv; }
   bool color() const { return options_.color; }
   bool live() const { return options_.live; }
   size_t columns() const { return options_.columns; }
 
-  // The message as JSON with the names of its .proto file: one document, one newline.
-  absl::Status Json(const google::protobuf::Message& message) const;
+  // The message as JSON or YAML with the names of its .proto file: one document, one newline.
+  absl::Status Document(const google::protobuf::Message& message) const;
 
-  // The table in the format asked for (not JSON). An empty one is said in words on standard error, so that
+  // One that is JSON already, without a newline at its end.
+  absl::Status DocumentText(const std::string& json) const;
+
+  // The table in the format asked for (not a document). An empty one is said in words on standard error, so that
   // standard output stays empty for scripts; as CSV it is the header alone.
   void Print(const Table& table, std::string_view when_empty) const;
 
-  // A line or paragraph for people; nothing as JSON or CSV.
+  // A line or paragraph for people; nothing as a document or CSV.
   void Say(std::string_view text) const;
 
   // Text that is the result itself, in every format.

@@ -193,6 +193,12 @@ TEST_F(Commands, Findings) {
             "open        7\n");
   EXPECT_THAT(Run("findings -o wide").out, HasSubstr("-20.0 % (-22.0 % to -18.0 %)"));
   EXPECT_EQ(RunJson<v1::ListFindingsResponse>("findings").findings(0).kind(), v1::Finding::KIND_CHANGE);
+  // The same document; what JSON has as a string stays one.
+  const std::string yaml = Run("findings -o yaml").out;
+  EXPECT_THAT(yaml, StartsWith("findings:\n  - finding_id: \""));
+  EXPECT_THAT(yaml, HasSubstr("\n    series_id: \"7\"\n"));
+  EXPECT_THAT(yaml, HasSubstr("\n      labels:\n        numa: \"0\"\n"));
+  EXPECT_THAT(yaml, HasSubstr("\n    before: 12.5\n"));
 }
 
 TEST_F(Commands, FindingsOfGroupsAndTheirMembers) {
