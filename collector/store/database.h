@@ -52,6 +52,8 @@ enum class Family {
   kNotices,
   kDeadNotices,
   kSilences,
+  kActions,
+  kActionHistory,
 };
 
 // Changes that become durable together.

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "collector/store/action_tables.h"
 #include "collector/store/alert_tables.h"
 #include "collector/store/commit.h"
 #include "collector/store/database.h"
@@ -46,6 +47,7 @@ struct Store::Impl {
   Options options;
   std::unique_ptr<Database> db;
   std::unique_ptr<AlertTables> alerts;
+  std::unique_ptr<ActionTables> actions;
   std::atomic<uint64_t> findings_version{1};
 
   // Writers take turns, for the time of the write too: each reads what it then changes. Readers never wait
@@ -111,6 +113,7 @@ absl::StatusOr<std::unique_ptr<Store>> Store::Open(const Options& options) {
   database.env = options.env;
   FM_ASSIGN_OR_RETURN(impl->db, Database::Open(database));
   impl->alerts = std::make_unique<AlertTables>(impl->db.get());
+  impl->actions = std::make_unique<ActionTables>(impl->db.get());
   FM_ASSIGN_OR_RETURN(const std::optional<std::string> value, impl->db->Get(Family::kMeta, kCountersKey));
   if (value.has_value()) {
     FM_ASSIGN_OR_RETURN(const Counters counters, DecodeCounters(*value));
@@ -221,6 +224,7 @@ absl::Status Store::PutFleetEvaluation(const FleetEvaluation& evaluation) {
 uint64_t Store::FindingsVersion() const { return impl_->findings_version; }
 
 AlertTables& Store::alerts() { return *impl_->alerts; }
+ActionTables& Store::actions() { return *impl_->actions; }
 
 absl::StatusOr<std::string> Store::FleetDetectionState() const {
   FM_ASSIGN_OR_RETURN(const std::optional<std::string> value,

@@ -33,6 +33,7 @@ class Env;
 
 namespace fleetmark::collector {
 
+class ActionTables;
 class AlertTables;
 
 class Store {
@@ -166,8 +167,9 @@ class Store {
   // Moves whenever a finding was put or changed, so that who follows them knows when to look again.
   uint64_t FindingsVersion() const;
 
-  // Lives as long as the store.
+  // They live as long as the store.
   AlertTables& alerts();
+  ActionTables& actions();
 
   // OK while writes are taken; else why not.
   absl::Status Health() const;
