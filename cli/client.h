@@ -20,6 +20,7 @@
 
 #include "common/base/clock.h"
 #include "fleetmark/v1/alert.pb.h"
+#include "fleetmark/v1/audit.pb.h"
 #include "fleetmark/v1/fleet.pb.h"
 
 namespace fleetmark::cli {
@@ -29,6 +30,7 @@ class Client {
   struct Options {
     std::string address;  // host:port
     std::string tls_ca, tls_certificate, tls_key;
+    std::string token_file;  // empty: the environment's FLEETMARK_TOKEN, if there is one
     absl::Duration connect_timeout = absl::Seconds(5);
     absl::Duration call_timeout = absl::Seconds(30);
   };
@@ -39,6 +41,11 @@ class Client {
 
   absl::StatusOr<v1::GetStatusResponse> GetStatus(const v1::GetStatusRequest& request);
   absl::StatusOr<v1::ReadSamplesResponse> ReadSamples(const v1::ReadSamplesRequest& request);
+  absl::StatusOr<v1::FleetResponse> GetFleet(const v1::GetFleetRequest& request);
+  absl::StatusOr<v1::BenchmarksResponse> ListBenchmarks(const v1::ListBenchmarksRequest& request);
+  absl::StatusOr<v1::Curve> ReadCurve(const v1::ReadCurveRequest& request);
+  absl::StatusOr<v1::CompareResponse> Compare(const v1::CompareRequest& request);
+  absl::StatusOr<v1::ReadQuantilesResponse> ReadQuantiles(const v1::ReadQuantilesRequest& request);
   absl::StatusOr<v1::GetRunResponse> GetRun(const v1::GetRunRequest& request);
   absl::StatusOr<v1::AddEventResponse> AddEvent(const v1::AddEventRequest& request);
   absl::StatusOr<v1::ImportRunsResponse> ImportRuns(const v1::ImportRunsRequest& request);
@@ -56,10 +63,12 @@ class Client {
   // all pages as one. A next_page_token in it means that there are more.
   absl::StatusOr<v1::ListNodesResponse> ListNodes(v1::ListNodesRequest request);
   absl::StatusOr<v1::ListSeriesResponse> ListSeries(v1::ListSeriesRequest request);
+  absl::StatusOr<v1::ListLatestResponse> ListLatest(v1::ListLatestRequest request);
   absl::StatusOr<v1::ListRunsResponse> ListRuns(v1::ListRunsRequest request);
   absl::StatusOr<v1::ListFindingsResponse> ListFindings(v1::ListFindingsRequest request);
   absl::StatusOr<v1::ListEventsResponse> ListEvents(v1::ListEventsRequest request);
   absl::StatusOr<v1::ListAlertsResponse> ListAlerts(v1::ListAlertsRequest request);
+  absl::StatusOr<v1::ListAuditResponse> ListAudit(v1::ListAuditRequest request);
 
   // Asks for a run and calls `on_progress` for all that is told of it, in this thread, until the run has
   // ended, was refused, or StopFollowing was called (Cancelled).

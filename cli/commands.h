@@ -72,6 +72,13 @@ struct EventsOptions {
 };
 CommandResult ShowEvents(const EventsOptions& options, Session& session);
 
+struct AuditOptions {
+  std::string person, since;
+  bool refused = false;
+  uint32_t limit = 50;
+};
+CommandResult ShowAudit(const AuditOptions& options, Session& session);
+
 struct AlertsOptions {
   bool all = false;  // resolved ones too
   std::string state, node;

@@ -2,6 +2,22 @@
 
 namespace fleetmark::cli {
 
+const std::vector<ExitStatus>& ExitStatuses() {
+  static const auto* const kStatuses = new std::vector<ExitStatus>{
+      {kExitOk, "ok"},
+      {kExitProblem,
+       "the command worked and found a problem: the run did not end ok, what was parsed is not ok, the "
+       "plugin "
+       "is wrong, the collector reports a problem of its own"},
+      {kExitUsage, "the command line is wrong, or the collector says so of what it asks for"},
+      {kExitUnreachable, "the collector can't be reached, went away, or does not answer"},
+      {kExitNotFound, "there is no such node, series, run or folder"},
+      {kExitRefused, "the collector or the node refused: not connected, busy, not permitted, already there"},
+      {kExitInterrupted, "interrupted; a run that was started goes on"},
+  };
+  return *kStatuses;
+}
+
 ExitCode ExitCodeOf(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kOk:

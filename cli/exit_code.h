@@ -1,8 +1,11 @@
-// What the process's exit status says. Scripts depend on it: `fleetmark --help` and docs/cli.md state it.
+// What the process's exit status says. Scripts depend on it: `fleetmark --help`, the manual page and
+// docs/cli.md state it.
 //
 // Thread-safety: functions without state.
 #ifndef FLEETMARK_CLI_EXIT_CODE_H_
 #define FLEETMARK_CLI_EXIT_CODE_H_
+
+#include <vector>
 
 #include "absl/status/status.h"
 
@@ -10,13 +13,21 @@ namespace fleetmark::cli {
 
 enum ExitCode : int {
   kExitOk = 0,
-  kExitProblem = 1,      // the command worked and found a problem: a run failed, a plugin is wrong
-  kExitUsage = 2,        // the command line, or what it names, is wrong
-  kExitUnreachable = 3,  // the collector can't be reached, or went away
+  kExitProblem = 1,
+  kExitUsage = 2,
+  kExitUnreachable = 3,
   kExitNotFound = 4,
-  kExitRefused = 5,        // the collector or the node answered that it won't
-  kExitInterrupted = 130,  // Ctrl-C, as shells report it
+  kExitRefused = 5,
+  kExitInterrupted = 130,  // as shells report Ctrl-C
 };
+
+struct ExitStatus {
+  ExitCode code;
+  const char* meaning;
+};
+
+// Each with what it means, for people: help, manual page and docs/cli.md have no other.
+const std::vector<ExitStatus>& ExitStatuses();
 
 ExitCode ExitCodeOf(const absl::Status& status);
 

@@ -41,6 +41,8 @@ void Output::Say(std::string_view text) const {
   Write(stdout, "\n");
 }
 
+void Output::Raw(std::string_view text) const { Write(stdout, text); }
+
 void Output::Note(std::string_view text) const {
   Write(stderr, text);
   Write(stderr, "\n");

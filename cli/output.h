@@ -49,6 +49,9 @@ class Output {
   // A line or paragraph for people; nothing as JSON or CSV.
   void Say(std::string_view text) const;
 
+  // Text that is the result itself, in every format.
+  void Raw(std::string_view text) const;
+
   // To standard error.
   void Note(std::string_view text) const;
 

@@ -3,6 +3,9 @@
 #include <cstdint>
 #include <iterator>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
 namespace fleetmark::cli {
 namespace {
 
@@ -111,6 +114,23 @@ std::string FitColumns(std::string_view utf8, size_t columns) {
     fitting.append(begin, bytes);
   }
   return fitting + "…";
+}
+
+std::vector<std::string> Wrapped(std::string_view utf8, size_t columns) {
+  std::vector<std::string> lines;
+  size_t width = 0;
+  const std::vector<std::string> words = absl::StrSplit(std::string(utf8), ' ', absl::SkipEmpty());
+  for (const std::string& word : words) {
+    const size_t wide = DisplayWidth(word);
+    if (lines.empty() || width + 1 + wide > columns) {
+      lines.push_back(word);
+      width = wide;
+    } else {
+      absl::StrAppend(&lines.back(), " ", word);
+      width += 1 + wide;
+    }
+  }
+  return lines;
 }
 
 }  // namespace fleetmark::cli

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace fleetmark::cli {
 
@@ -20,6 +21,9 @@ std::string Printable(std::string_view text, bool keep_lines = false);
 
 // The beginning of `utf8` that fits into `columns`, with an ellipsis when something was cut.
 std::string FitColumns(std::string_view utf8, size_t columns);
+
+// `utf8` in lines of at most `columns`, broken between words; a longer word has a line of its own.
+std::vector<std::string> Wrapped(std::string_view utf8, size_t columns);
 
 }  // namespace fleetmark::cli
 

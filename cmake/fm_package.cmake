@@ -13,6 +13,10 @@ install(TARGETS fleetmark-agent fleetmark-launch fleetmark-gpu-probe
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT agent)
 install(TARGETS fleetmark-collector RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT collector)
 install(TARGETS fleetmark RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT cli)
+install(FILES ${CMAKE_BINARY_DIR}/man/fleetmark.1.gz DESTINATION share/man/man1 COMPONENT cli)
+install(FILES ${CMAKE_BINARY_DIR}/completion/fleetmark DESTINATION share/bash-completion/completions COMPONENT cli)
+install(FILES ${CMAKE_BINARY_DIR}/completion/_fleetmark DESTINATION share/zsh/vendor-completions COMPONENT cli)
+install(FILES ${CMAKE_BINARY_DIR}/completion/fleetmark.fish DESTINATION share/fish/vendor_completions.d COMPONENT cli)
 
 get_property(plugins GLOBAL PROPERTY FM_PLUGINS)
 foreach(plugin IN LISTS plugins)

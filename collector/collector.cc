@@ -11,8 +11,12 @@
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 
+#include "collector/access/access_control.h"
+#include "collector/access/http_guard.h"
 #include "collector/access/node_names.h"
+#include "collector/access/people.h"
 #include "collector/alerting.h"
+#include "collector/audit_log.h"
 #include "collector/control/lease_table.h"
 #include "collector/control/plan_book.h"
 #include "collector/control/sessions.h"
@@ -29,6 +33,8 @@
 #include "collector/query/alert_api.h"
 #include "collector/query/alert_http.h"
 #include "collector/query/alert_service.h"
+#include "collector/query/audit_api.h"
+#include "collector/query/audit_service.h"
 #include "collector/query/http_routes.h"
 #include "collector/query/prometheus_routes.h"
 #include "collector/query/query_api.h"
@@ -141,6 +147,19 @@ void LogMaintenance(const absl::StatusOr<MaintenanceResult>& result) {
     LogWarn("the store is above max_bytes; samples and runs are kept for a shorter time", {});
 }
 
+// Who may use the interfaces for people, told at each start, since nobody is asked unless configured.
+void LogWhoMay(const CollectorConfig& config) {
+  if (config.people.asked) {
+    LogInfo("people are asked who they are", {{"tokens", config.people.token_folder}});
+    return;
+  }
+  const bool others = !config.http.host.empty() && !IsLoopback(config.http.host);
+  Log(others ? LogLevel::kWarn : LogLevel::kInfo,
+      others ? "everybody who reaches HTTP may do everything: the configuration has no section `people`"
+             : "every user of this machine may do everything: the configuration has no section `people`",
+      {{"http", config.http.host.empty() ? "none" : config.http.ToString()}});
+}
+
 absl::StatusOr<v1::BackupResponse> MakeBackup(Backups& backups) {
   const absl::StatusOr<Backups::Made> made = backups.Make();
   if (!made.ok()) {
@@ -180,12 +199,11 @@ struct Collector::Parts {
   void MakePrometheus(const CollectorConfig& config);
   absl::Status ServeHttp(const CollectorConfig& config);
   absl::Status MakeIdentity(const CollectorConfig& config);
+  void MakeAccess(const CollectorConfig& config);
   absl::Status ServeGrpc(const CollectorConfig& config);
   absl::Status ServeJoin(const CollectorConfig& config);
   // What a peer may not, or nothing: see IngestService::Options::check_peer.
   absl::Status CheckPeer(const std::optional<Certificate>& peer, const std::string& node) const;
-  // The same of FleetService, which is for people: they could write as any node by ImportRuns.
-  absl::Status CheckCaller(const std::optional<Certificate>& peer) const;
   void LookAfterCertificates();
   std::vector<std::string> Problems() const;
 
@@ -194,7 +212,12 @@ struct Collector::Parts {
   std::optional<NodeNames> node_names;
   std::unique_ptr<AuthorityFolder> authority;
   std::unique_ptr<JoinServices> join_services;
+  std::unique_ptr<People> people;
+  std::unique_ptr<AccessControl> access;
   std::unique_ptr<Store> store;
+  std::unique_ptr<AuditLog> audit;
+  std::unique_ptr<AuditApi> audit_api;
+  std::unique_ptr<AuditService> audit_service;
   std::unique_ptr<PeriodicThread> maintenance;
   std::unique_ptr<Backups> backups;
   IngestMetrics ingest_metrics{metrics};
@@ -253,6 +276,7 @@ absl::Status Collector::Parts::MakeStore(const CollectorConfig& config) {
       *store, RealClock());
   maintenance = std::make_unique<PeriodicThread>(RealClock(), kMaintenanceInterval, [this] {
     LogMaintenance(store->Maintain(absl::ToUnixNanos(RealClock().Now())));
+    audit->Maintain();
   });
   return absl::OkStatus();
 }
@@ -370,12 +394,12 @@ void Collector::Parts::MakeQuery() {
   service.api = query.get();
   AlertService::Options alerts;
   alerts.api = &alerting->api();
-  if (tls != nullptr) {
-    service.check_caller = [this](const std::optional<Certificate>& peer) { return CheckCaller(peer); };
-    alerts.check_caller = service.check_caller;
-  }
-  query_service = std::make_unique<QueryService>(std::move(service));
+  service.check_caller = {access.get(), tls != nullptr};
+  alerts.check_caller = service.check_caller;
+  query_service = std::make_unique<QueryService>(service);
   alert_service = std::make_unique<AlertService>(std::move(alerts));
+  audit_api = std::make_unique<AuditApi>(store->audit());
+  audit_service = std::make_unique<AuditService>(*audit_api, service.check_caller);
 }
 
 void Collector::Parts::MakePrometheus(const CollectorConfig& config) {
@@ -391,9 +415,12 @@ absl::Status Collector::Parts::ServeHttp(const CollectorConfig& config) {
   http = std::make_unique<HttpServer>(kHttpThreads);
   routes = std::make_unique<HttpRoutes>(
       HttpRoutes::Options{.api = query.get(), .metrics = &metrics, .clock = &RealClock()});
+  http->SetGuard(MakeHttpGuard(*access, RealClock()));
+  ServeLogin(*access, *http);
   routes->Register(*http);
   prometheus->Register(*http);
   ServeAlerts(alerting->api(), RealClock(), *http);
+  ServeAudit(*audit_api, RealClock(), *http);
   if (config.receive_remote_write) {
     ServeRemoteWrite(*http, [this](const v1::ImportRunsRequest& request) { return import->Import(request); });
   }
@@ -404,7 +431,9 @@ absl::Status Collector::Parts::ServeHttp(const CollectorConfig& config) {
 absl::Status Collector::Parts::ServeGrpc(const CollectorConfig& config) {
   grpc::ServerBuilder builder;
   int port = 0;
-  builder.AddListeningPort(config.grpc.ToString(), MakeServerCredentials(tls), &port);
+  // People who show a token need no certificate; agents do, as CheckPeer sees to.
+  const auto clients = config.people.asked ? ClientCertificates::kOptional : ClientCertificates::kRequired;
+  builder.AddListeningPort(config.grpc.ToString(), MakeServerCredentials(tls, clients), &port);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMinPingMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
@@ -416,6 +445,7 @@ absl::Status Collector::Parts::ServeGrpc(const CollectorConfig& config) {
   builder.RegisterService(ingest->service());
   builder.RegisterService(query_service->service());
   builder.RegisterService(alert_service->service());
+  builder.RegisterService(audit_service->service());
   health_service =
       std::make_unique<HealthService>(HealthService::Options{.states = HealthStates(*store)}, RealClock());
   builder.RegisterService(health_service->service());
@@ -448,11 +478,25 @@ absl::Status Collector::Parts::CheckPeer(const std::optional<Certificate>& peer,
   return node_names->Check(*peer, node);
 }
 
-absl::Status Collector::Parts::CheckCaller(const std::optional<Certificate>& peer) const {
-  if (!peer.has_value()) return absl::PermissionDeniedError("no certificate was shown");
-  if (tls->IsRevoked(*peer)) return absl::PermissionDeniedError("the certificate is revoked");
-  if (!NodeNames::IsNodes(*peer)) return absl::OkStatus();
-  return absl::PermissionDeniedError("a node's certificate is good for the node's results alone");
+void Collector::Parts::MakeAccess(const CollectorConfig& config) {
+  People::Options who;
+  who.asked = config.people.asked;
+  who.token_folder = config.people.token_folder;
+  who.certificates = config.people.certificates;
+  who.proxy = config.people.proxy;
+  who.anonymous = config.people.anonymous;
+  if (tls != nullptr) {
+    who.is_revoked = [this](const Certificate& certificate) { return tls->IsRevoked(certificate); };
+  }
+  audit = std::make_unique<AuditLog>(store->audit(), config.people.keep_audit, RealClock(), metrics);
+  people = std::make_unique<People>(std::move(who), RealClock());
+  AccessControl::Options options;
+  options.people = people.get();
+  options.clock = &RealClock();
+  options.metrics = &metrics;
+  options.requests_per_second = config.people.requests_per_second;
+  options.on_event = [this](const AccessEvent& event) { audit->Record(event); };
+  access = std::make_unique<AccessControl>(std::move(options));
 }
 
 void Collector::Parts::LookAfterCertificates() {
@@ -502,6 +546,7 @@ absl::Status Collector::Parts::ServeJoin(const CollectorConfig& config) {
 absl::Status Collector::OpenStore() {
   FM_RETURN_IF_ERROR(parts_->MakeIdentity(config_));
   FM_RETURN_IF_ERROR(parts_->MakeStore(config_));
+  parts_->MakeAccess(config_);
   FM_RETURN_IF_ERROR(parts_->MakeDetection(config_));
   FM_RETURN_IF_ERROR(parts_->MakeRemoteWrite(config_));
   parts_->MakeFleetDetection(config_);
@@ -523,6 +568,7 @@ absl::Status Collector::Serve() {
                                {"http", config_.http.host.empty() ? "none" : config_.http.ToString()},
                                {"data_dir", config_.data_dir},
                                {"version", FM_VERSION}});
+  LogWhoMay(config_);
   return absl::OkStatus();
 }
 
@@ -548,6 +594,7 @@ void Collector::Stop() {
   if (p.maintenance != nullptr) p.maintenance->Stop();
   if (p.routes != nullptr) p.routes->EndStreams();
   if (p.http != nullptr) p.http->Stop();
+  if (p.audit != nullptr) p.audit->Stop();
 }
 
 bool Collector::Healthy() const {

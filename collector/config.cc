@@ -255,6 +255,7 @@ absl::StatusOr<CollectorConfig> ParseCollectorConfig(std::string_view text, cons
   ReadAuthority(root.Key("authority"), folder, config);
   ReadTls(root, folder, tls, config);
   config.allow_plaintext = root.Key("allow_plaintext").Bool(false);
+  config.people = ReadPeople(root.Key("people"), config.data_dir);
   config.grpc = ReadListener(root.Key("grpc"), "127.0.0.1:9410", true, config);
   config.http = ReadListener(root.Key("http"), "127.0.0.1:9412", false, config);
   config.web_dir = ReadPath(root.Key("web_dir"), "", folder);

@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 
 #include "collector/alert_config.h"
+#include "collector/people_config.h"
 #include "collector/promql/query_options.h"
 #include "common/daemon/config_sections.h"
 #include "common/daemon/suite_file.h"
@@ -66,7 +67,8 @@ struct CollectorConfig {
   absl::Duration node_certificate_lifetime;
   HostPort join;                 // where nodes join; no host: nowhere
   bool allow_plaintext = false;  // listen in plain text beyond this machine
-  std::string web_dir;           // empty: no dashboard
+  PeopleConfig people;
+  std::string web_dir;  // empty: no dashboard
   LogOptions log;
   int64_t cache_bytes = 0;
   int64_t write_buffer_bytes = 0;

@@ -2,7 +2,9 @@
 #include <malloc.h>
 
 #include <cstdio>
+#include <string>
 
+#include "collector/access/token_commands.h"
 #include "collector/collector.h"
 #include "collector/config.h"
 #include "collector/join/ca_commands.h"
@@ -16,13 +18,18 @@ int main(int argc, char** argv) {
   using collector::Collector;
   const DaemonFlags flags = ParseDaemonFlags(argc, argv, "Collects benchmark results and finds regressions.",
                                              "/etc/fleetmark/collector.yaml");
-  const bool is_ca = !flags.arguments.empty() && flags.arguments.front() == "ca";
-  auto config =
-      collector::LoadCollectorConfig(flags.config, is_ca ? TlsFilesAre::kToCome : TlsFilesAre::kThere);
+  const std::string command = flags.arguments.empty() ? "" : flags.arguments.front();
+  const bool is_ca = command == "ca";
+  auto config = collector::LoadCollectorConfig(
+      flags.config, is_ca || command == "token" ? TlsFilesAre::kToCome : TlsFilesAre::kThere);
   if (!config.ok()) return Fail(config.status(), kExitConfig);
   if (is_ca) {
     return collector::RunCaCommand({flags.arguments.begin() + 1, flags.arguments.end()},
                                    collector::ToAuthorityOptions(*config), config->data_dir);
+  }
+  if (command == "token") {
+    return collector::RunTokenCommand({flags.arguments.begin() + 1, flags.arguments.end()},
+                                      {config->data_dir, config->people.token_folder, config->people.asked});
   }
   if (!flags.arguments.empty()) return collector::RunStoreCommand(flags.arguments, *config);
   if (flags.check_config) {

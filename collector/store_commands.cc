@@ -78,8 +78,9 @@ int RunStoreCommand(const std::vector<std::string>& arguments, const CollectorCo
   if (arguments.size() == 1 && arguments[0] == "repair") return Repair(config.data_dir);
   if (arguments.size() == 1 && arguments[0] == "compact") return Compact(config.data_dir);
   if (arguments.size() == 2 && arguments[0] == "restore") return Restore(arguments[1], config);
-  return Fail(absl::InvalidArgumentError("the commands are check, repair, compact, restore BACKUP and ca"),
-              kExitUsage);
+  return Fail(
+      absl::InvalidArgumentError("the commands are check, repair, compact, restore BACKUP, ca and token"),
+      kExitUsage);
 }
 
 }  // namespace fleetmark::collector

@@ -21,10 +21,10 @@ readonly page_packages=(nodejs npm)
 # fio and iperf3 measure for the plugins of the same purpose; python3-yaml reads templates and kubeconfigs.
 readonly run_packages=(curl fio iperf3 openssl python3 python3-yaml)
 readonly dev_packages=(
-  chromium clang clang-format-14 clang-tidy-14 collectd-core ethtool faketime git iproute2 libbenchmark-dev
-  dpkg-dev libclang-rt-14-dev llvm-14 make munge nftables prometheus prometheus-alertmanager
-  prometheus-node-exporter shellcheck slurm-client slurm-wlm-basic-plugins slurmctld slurmd
-  systemd victoria-metrics
+  chromium clang clang-format-14 clang-tidy-14 collectd-core dpkg-dev ethtool faketime fish git groff-base
+  iproute2 libbenchmark-dev libclang-rt-14-dev lintian llvm-14 make munge nftables prometheus
+  prometheus-alertmanager prometheus-node-exporter shellcheck slurm-client slurm-wlm-basic-plugins slurmctld
+  slurmd systemd victoria-metrics zsh
 )
 # For the plugins ml_train and torch_gemm, which are skipped without it.
 readonly torch_packages=(python3-torch)

@@ -93,7 +93,10 @@ class AlertEngine {
   // Notices that were given up and are kept.
   size_t DeadOf(const std::string& receiver) const;
 
-  const std::vector<AlertRoute>& routes() const;
+  // From the next pass on. InvalidArgument when they name a receiver that there is not; then the old ones
+  // stay.
+  absl::Status SetRoutes(std::vector<AlertRoute> routes);
+  std::shared_ptr<const std::vector<AlertRoute>> routes() const;
 
  private:
   class Impl;

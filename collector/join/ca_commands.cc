@@ -1,10 +1,5 @@
 #include "collector/join/ca_commands.h"
 
-#include <grp.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 
@@ -13,6 +8,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/status.h"
+#include "common/daemon/data_owner.h"
 #include "common/daemon/program.h"
 
 ABSL_FLAG(absl::Duration, valid, absl::Hours(1), "of `ca token`: how long the node has to join");
@@ -22,15 +18,6 @@ namespace {
 
 constexpr char kUsage[] = "the commands are: ca init NAME..., ca token NODE, ca revoke NODE, ca list";
 constexpr absl::Duration kLongestValid = absl::Hours(24 * 30);
-
-absl::Status BecomeOwner(const std::string& data_dir) {
-  struct stat status = {};
-  if (geteuid() != 0 || stat(data_dir.c_str(), &status) != 0 || status.st_uid == 0) return absl::OkStatus();
-  if (setgroups(0, nullptr) != 0 || setgid(status.st_gid) != 0 || setuid(status.st_uid) != 0) {
-    return ErrnoStatus(errno, absl::StrCat("become the owner of ", data_dir));
-  }
-  return absl::OkStatus();
-}
 
 int Init(AuthorityFolder& authority, const std::vector<std::string>& names, const std::string& folder) {
   if (const absl::Status status = authority.Init(names); !status.ok()) return Fail(status, kExitFailed);

@@ -43,7 +43,7 @@ HttpHandler Post(const AlertApi& api, absl::StatusOr<Response> (AlertApi::*metho
   return [&api, method, fill](const HttpRequest& http) -> absl::StatusOr<HttpResponse> {
     FM_RETURN_IF_ERROR(CheckPost(http));
     Request request;
-    FM_RETURN_IF_ERROR(FromJson(http.body, &request));
+    FM_RETURN_IF_ERROR(FromJson(http, &request));
     fill(http, &request);
     return Answer((api.*method)(request));
   };

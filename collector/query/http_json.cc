@@ -6,6 +6,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
+#include "collector/access/actor.h"
+#include "collector/access/http_guard.h"
+#include "common/base/status.h"
+
 namespace fleetmark::collector {
 
 absl::StatusOr<std::string> ToJson(const google::protobuf::Message& message) {
@@ -27,23 +31,19 @@ absl::Status FromJson(const std::string& body, google::protobuf::Message* messag
   return absl::InvalidArgumentError(absl::StrCat("body: ", status.message().as_string()));
 }
 
+absl::Status FromJson(const HttpRequest& request, google::protobuf::Message* message) {
+  FM_RETURN_IF_ERROR(FromJson(request.body, message));
+  SetActor(request.person, message);
+  return absl::OkStatus();
+}
+
 absl::Status CheckPost(const HttpRequest& request) {
   const std::string type = request.Header("content-type");
   const std::string media(absl::StripAsciiWhitespace(absl::string_view(type).substr(0, type.find(';'))));
   if (!absl::EqualsIgnoreCase(media, "application/json")) {
     return absl::InvalidArgumentError("Content-Type must be application/json");
   }
-  const std::string origin = request.Header("origin");
-  const std::string host = request.Header("host");
-  if (!origin.empty() && origin != absl::StrCat("http://", host) &&
-      origin != absl::StrCat("https://", host)) {
-    return absl::PermissionDeniedError(absl::StrCat("requests from ", origin, " are not allowed"));
-  }
-  const std::string site = request.Header("sec-fetch-site");
-  if (!site.empty() && site != "same-origin" && site != "none") {
-    return absl::PermissionDeniedError("requests from other sites are not allowed");
-  }
-  return absl::OkStatus();
+  return CheckSameSite(request);
 }
 
 }  // namespace fleetmark::collector

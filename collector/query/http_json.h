@@ -21,6 +21,8 @@ absl::StatusOr<std::string> ToJson(const google::protobuf::Message& message);
 
 // Unknown fields are refused: a misspelt one would be lost in silence. An empty body is an empty message.
 absl::Status FromJson(const std::string& body, google::protobuf::Message* message);
+// The same of a request's body; where it is known who asks, that stands for who the body says it is.
+absl::Status FromJson(const HttpRequest& request, google::protobuf::Message* message);
 
 // Posts are refused that a browser could be made to send by a page of another site.
 absl::Status CheckPost(const HttpRequest& request);

@@ -144,30 +144,34 @@ class HttpRoutes::Impl : public std::enable_shared_from_this<HttpRoutes::Impl> {
   template <typename Request, typename Response>
   void Get(HttpServer& server, const std::string& path,
            absl::StatusOr<Response> (QueryApi::*method)(const Request&) const) {
-    server.Handle(
-        "GET", absl::StrCat(kPrefix, path),
-        [self = shared_from_this(), method](const HttpRequest& http) -> absl::StatusOr<HttpResponse> {
-          Request request;
-          FM_RETURN_IF_ERROR(FillRequest(http.query, self->options_.clock->Now(), {}, &request));
-          return Answer((self->api_.*method)(request));
-        });
+    HandleQuery<Request>(server, path, [this, method](const HttpRequest&, const Request& request) {
+      return Answer((api_.*method)(request));
+    });
   }
 
   // The same for what is dear to make and asked for by every page.
   template <typename Request, typename Response>
   void GetOverview(HttpServer& server, const std::string& path,
                    absl::StatusOr<Response> (QueryApi::*method)(const Request&) const) {
+    HandleQuery<Request>(server, path, [this, method](const HttpRequest& http, const Request& request) {
+      std::string key = http.path;
+      for (const auto& [name, value] : http.query) absl::StrAppend(&key, "\n", name, "=", value);
+      return overviews_.Get(http, key, [&]() -> absl::StatusOr<std::string> {
+        FM_ASSIGN_OR_RETURN(const Response response, (api_.*method)(request));
+        return ToJson(response);
+      });
+    });
+  }
+
+  // `respond(http, request)` is called only while this object lives.
+  template <typename Request, typename Respond>
+  void HandleQuery(HttpServer& server, const std::string& path, Respond respond) {
     server.Handle(
         "GET", absl::StrCat(kPrefix, path),
-        [self = shared_from_this(), method](const HttpRequest& http) -> absl::StatusOr<HttpResponse> {
+        [self = shared_from_this(), respond](const HttpRequest& http) -> absl::StatusOr<HttpResponse> {
           Request request;
           FM_RETURN_IF_ERROR(FillRequest(http.query, self->options_.clock->Now(), {}, &request));
-          std::string key = http.path;
-          for (const auto& [name, value] : http.query) absl::StrAppend(&key, "\n", name, "=", value);
-          return self->overviews_.Get(http, key, [&]() -> absl::StatusOr<std::string> {
-            FM_ASSIGN_OR_RETURN(const Response response, (self->api_.*method)(request));
-            return ToJson(response);
-          });
+          return respond(http, request);
         });
   }
 
@@ -218,7 +222,7 @@ class HttpRoutes::Impl : public std::enable_shared_from_this<HttpRoutes::Impl> {
     FM_RETURN_IF_ERROR(CheckPost(http));
     FM_RETURN_IF_ERROR(NoQuery(http));
     v1::AddEventRequest request;
-    FM_RETURN_IF_ERROR(FromJson(http.body, &request));
+    FM_RETURN_IF_ERROR(FromJson(http, &request));
     return Answer(api_.AddEvent(request));
   }
 
@@ -226,7 +230,7 @@ class HttpRoutes::Impl : public std::enable_shared_from_this<HttpRoutes::Impl> {
     FM_RETURN_IF_ERROR(CheckPost(http));
     FM_RETURN_IF_ERROR(NoQuery(http));
     v1::RunNowRequest request;
-    FM_RETURN_IF_ERROR(FromJson(http.body, &request));
+    FM_RETURN_IF_ERROR(FromJson(http, &request));
     const std::vector<std::string> parts = PathParts(http);  // nodes, NAME, run, BENCHMARK
     request.set_node(parts[1]);
     request.set_benchmark(parts[3]);

@@ -119,7 +119,7 @@ absl::StatusOr<std::string> QueryApi::Version() const {
   FM_ASSIGN_OR_RETURN(const v1::GetStatusResponse status, GetStatus({}));
   return absl::StrCat(status.nodes(), " ", status.nodes_connected(), " ", status.series(), " ", status.runs(),
                       " ", status.samples(), " ", options_.store->FindingsVersion(), " ",
-                      options_.store->alerts().Version(), " ", changes_.load(), " ",
+                      options_.store->alerts().Version(), " ", events_added_.load(), " ",
                       absl::StrJoin(status.problems(), " "));
 }
 
@@ -333,7 +333,7 @@ absl::StatusOr<v1::AddEventResponse> QueryApi::AddEvent(const v1::AddEventReques
   event.set_event_id(NewUlid(now));
   FM_RETURN_IF_ERROR(Annotate(CheckEvent(event), "event"));
   FM_RETURN_IF_ERROR(options_.store->PutEvent(event));
-  NoteChange();
+  ++events_added_;
   v1::AddEventResponse response;
   response.set_event_id(event.event_id());
   return response;

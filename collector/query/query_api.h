@@ -98,12 +98,10 @@ class QueryApi {
 
   // Differs whenever what the listings tell may differ; but for what the agents say of themselves.
   absl::StatusOr<std::string> Version() const;
-  // For changes that the status does not tell of.
-  void NoteChange() const { ++changes_; }
 
  private:
   const Options options_;
-  mutable std::atomic<uint64_t> changes_ = 0;
+  mutable std::atomic<uint64_t> events_added_ = 0;  // the status does not tell of them
   const absl::Time started_;
 };
 

@@ -29,13 +29,16 @@ class RunNowReactor final : public grpc::ServerWriteReactor<v1::RunProgress>,
   // Keeps itself alive until OnDone.
   void KeepAlive() { self_ = shared_from_this(); }
 
-  // In a worker's thread.
-  void Begin(const v1::RunNowRequest& request) {
+  // In a worker's thread. Whether the run was asked for.
+  absl::Status Begin(const v1::RunNowRequest& request) {
     const auto self = shared_from_this();
     const absl::StatusOr<std::string> id =
         api_.RunNow(request, {[self](const v1::RunProgress& progress) { self->Push(progress); },
                               [self](const absl::Status& status) { self->End(status); }});
-    if (!id.ok()) return End(id.status());
+    if (!id.ok()) {
+      End(id.status());
+      return id.status();
+    }
     bool left = false;
     {
       MutexLock lock(mu_);
@@ -43,6 +46,7 @@ class RunNowReactor final : public grpc::ServerWriteReactor<v1::RunProgress>,
       left = finished_;
     }
     if (left) api_.Unfollow(*id);
+    return absl::OkStatus();
   }
 
   // No more progress comes; what waits is still written.
@@ -209,7 +213,9 @@ class QueryService::Impl final : public v1::FleetService::CallbackService {
     auto reactor = std::make_shared<RunNowReactor>(api_);
     reactor->KeepAlive();
     const absl::Status begun =
-        calls_.Begin(*context, [reactor, request = *request] { reactor->Begin(request); });
+        calls_.Begin<v1::RunNowRequest>(*context, [reactor, request = *request](const AdmittedCall& call) {
+          call.Ended(reactor->Begin(UnaryCalls<QueryApi>::ByPerson(request, call)));
+        });
     if (!begun.ok()) reactor->End(begun);
     return reactor.get();
   }

@@ -14,6 +14,7 @@
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"
 
+#include "collector/access/actor.h"
 #include "collector/query/caller_check.h"
 #include "common/base/worker_pool.h"
 #include "common/net/grpc_status.h"
@@ -33,20 +34,32 @@ class UnaryCalls {
                                    absl::StatusOr<Response> (Api::*method)(const Request&) const) {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
     // gRPC keeps request and response until Finish.
-    const absl::Status begun = Begin(*context, [this, reactor, request, response, method] {
-      absl::StatusOr<Response> answer = (api_.*method)(*request);
-      if (answer.ok()) *response = *std::move(answer);
-      reactor->Finish(ToGrpc(answer.status()));
-    });
+    const absl::Status begun =
+        Begin<Request>(*context, [this, reactor, request, response, method](const AdmittedCall& call) {
+          absl::StatusOr<Response> answer = (api_.*method)(ByPerson(*request, call));
+          if (answer.ok()) *response = *std::move(answer);
+          call.Ended(answer.status());
+          reactor->Finish(ToGrpc(answer.status()));
+        });
     if (!begun.ok()) reactor->Finish(ToGrpc(begun));
     return reactor;
   }
 
   // Runs `work` in a worker's thread, or says why not.
-  absl::Status Begin(const grpc::ServerContextBase& context, std::function<void()> work) {
-    if (const absl::Status status = CheckCaller(check_caller_, context); !status.ok()) return status;
-    if (pool_.Submit(std::move(work))) return absl::OkStatus();
+  template <typename Request>
+  absl::Status Begin(const grpc::ServerContextBase& context, std::function<void(const AdmittedCall&)> work) {
+    absl::StatusOr<AdmittedCall> call = CheckCaller(check_caller_, context, Request::descriptor());
+    if (!call.ok()) return call.status();
+    const bool taken = pool_.Submit([call = *std::move(call), work = std::move(work)] { work(call); });
+    if (taken) return absl::OkStatus();
     return absl::ResourceExhaustedError("too many requests are waiting; try again later");
+  }
+
+  // The request as of the person who was admitted.
+  template <typename Request>
+  static Request ByPerson(Request request, const AdmittedCall& call) {
+    SetActor(call.person(), &request);
+    return request;
   }
 
  private:

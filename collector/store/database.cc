@@ -36,11 +36,11 @@ constexpr std::string_view kFormatKey = "format";
 
 // Indexed by Family. RocksDB's own "default" must exist and stays empty.
 constexpr std::array kFamilyNames = {
-    "meta",           "nodes",          "groups",        "group_stats",    "rows",         "chunks",
-    "tier_days",      "tiers",          "runs",          "runs_by_time",   "run_index",    "run_logs",
-    "findings",       "open_findings",  "events",        "events_by_node", "senders",      "dirty_groups",
-    "detector_state", "alerts",         "alert_history", "notices",        "dead_notices", "silences",
-    "actions",        "action_history",
+    "meta",           "nodes",         "groups",         "group_stats",    "rows",         "chunks",
+    "tier_days",      "tiers",         "runs",           "runs_by_time",   "run_index",    "run_logs",
+    "findings",       "open_findings", "events",         "events_by_node", "senders",      "dirty_groups",
+    "detector_state", "alerts",        "alert_history",  "notices",        "dead_notices", "silences",
+    "audit",          "actions",       "action_history",
 };
 static_assert(kFamilyNames.size() == static_cast<size_t>(Family::kActionHistory) + 1);
 
@@ -98,6 +98,7 @@ FamilyTraits TraitsOf(Family family) {
     case Family::kGroups:
     case Family::kGroupStats:
     case Family::kEvents:
+    case Family::kAudit:
     case Family::kDetectorState:
       return {.block_bytes = 16 << 10, .dictionary = true};
     case Family::kRunIndex:

@@ -52,6 +52,7 @@ enum class Family {
   kNotices,
   kDeadNotices,
   kSilences,
+  kAudit,
   kActions,
   kActionHistory,
 };

@@ -8,6 +8,7 @@
 
 #include "collector/store/action_tables.h"
 #include "collector/store/alert_tables.h"
+#include "collector/store/audit_table.h"
 #include "collector/store/commit.h"
 #include "collector/store/database.h"
 #include "collector/store/events.h"
@@ -48,6 +49,7 @@ struct Store::Impl {
   std::unique_ptr<Database> db;
   std::unique_ptr<AlertTables> alerts;
   std::unique_ptr<ActionTables> actions;
+  std::unique_ptr<AuditTable> audit;
   std::atomic<uint64_t> findings_version{1};
 
   // Writers take turns, for the time of the write too: each reads what it then changes. Readers never wait
@@ -114,6 +116,7 @@ absl::StatusOr<std::unique_ptr<Store>> Store::Open(const Options& options) {
   FM_ASSIGN_OR_RETURN(impl->db, Database::Open(database));
   impl->alerts = std::make_unique<AlertTables>(impl->db.get());
   impl->actions = std::make_unique<ActionTables>(impl->db.get());
+  impl->audit = std::make_unique<AuditTable>(impl->db.get());
   FM_ASSIGN_OR_RETURN(const std::optional<std::string> value, impl->db->Get(Family::kMeta, kCountersKey));
   if (value.has_value()) {
     FM_ASSIGN_OR_RETURN(const Counters counters, DecodeCounters(*value));
@@ -225,6 +228,8 @@ uint64_t Store::FindingsVersion() const { return impl_->findings_version; }
 
 AlertTables& Store::alerts() { return *impl_->alerts; }
 ActionTables& Store::actions() { return *impl_->actions; }
+
+AuditTable& Store::audit() { return *impl_->audit; }
 
 absl::StatusOr<std::string> Store::FleetDetectionState() const {
   FM_ASSIGN_OR_RETURN(const std::optional<std::string> value,

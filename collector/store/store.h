@@ -35,6 +35,7 @@ namespace fleetmark::collector {
 
 class ActionTables;
 class AlertTables;
+class AuditTable;
 
 class Store {
  public:
@@ -167,9 +168,10 @@ class Store {
   // Moves whenever a finding was put or changed, so that who follows them knows when to look again.
   uint64_t FindingsVersion() const;
 
-  // They live as long as the store.
+  // These live as long as the store.
   AlertTables& alerts();
   ActionTables& actions();
+  AuditTable& audit();
 
   // OK while writes are taken; else why not.
   absl::Status Health() const;

@@ -42,7 +42,8 @@ DaemonFlags ParseDaemonFlags(int argc, char** argv, const std::string& summary,
   usage.version_string = [] { return absl::StrCat(g_program, " " FM_VERSION "\n"); };
   usage.contains_help_flags = [](absl::string_view file) {
     return absl::StrContains(file, "daemon/program.cc") || absl::StrContains(file, "agent/commands.cc") ||
-           absl::StrContains(file, "collector/store_commands.cc");
+           absl::StrContains(file, "collector/store_commands.cc") ||
+           absl::StrContains(file, "collector/access/token_commands.cc");
   };
   usage.contains_helpshort_flags = usage.contains_help_flags;
   absl::SetFlagsUsageConfig(usage);

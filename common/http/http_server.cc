@@ -36,6 +36,14 @@ constexpr int kFastest = 1;  // gzip's level: an answer is made anew for each re
 constexpr char kAcceptEncoding[] = "Accept-Encoding";
 constexpr char kHiddenAcceptEncoding[] = "X-Fleetmark-Accept-Encoding";
 
+// Of every answer that says nothing else of it.
+constexpr std::pair<const char*, const char*> kForBrowsers[] = {
+    {"X-Content-Type-Options", "nosniff"},
+    {"Referrer-Policy", "no-referrer"},
+    {"Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; base-uri 'none'"},
+    {"X-Frame-Options", "DENY"},
+    {"Cross-Origin-Resource-Policy", "same-origin"}};
+
 int HttpStatus(absl::StatusCode code) {
   switch (code) {
     case absl::StatusCode::kOk:
@@ -173,6 +181,8 @@ HttpResponse ErrorResponse(const absl::Status& status) {
 
 struct HttpServer::Impl {
   httplib::Server server;
+  std::vector<HttpRoute> routes;
+  HttpGuard guard;
   std::thread thread;
 };
 
@@ -198,6 +208,11 @@ HttpServer::HttpServer(size_t threads) : impl_(std::make_unique<Impl>()) {
     response.set_header("Connection", "close");
     return httplib::Server::HandlerResponse::Handled;
   });
+  server.set_post_routing_handler([](const httplib::Request&, httplib::Response& response) {
+    for (const auto& [name, value] : kForBrowsers) {
+      if (!response.has_header(name)) response.set_header(name, value);
+    }
+  });
   server.set_tcp_nodelay(true);
   // httplib sets SO_REUSEPORT by default, with which two collectors would share a port in silence.
   server.set_socket_options([](socket_t socket) {
@@ -216,10 +231,13 @@ HttpServer::HttpServer(size_t threads) : impl_(std::make_unique<Impl>()) {
 HttpServer::~HttpServer() { Stop(); }
 
 void HttpServer::Handle(const std::string& method, const std::string& pattern, HttpHandler handler) {
-  const auto serve = [handler = std::move(handler)](const httplib::Request& request,
-                                                    httplib::Response& response) {
-    const HttpRequest ours = ToRequest(request);
-    absl::StatusOr<HttpResponse> answer = handler(ours);
+  const HttpRoute route{method, pattern};
+  impl_->routes.push_back(route);
+  const auto serve = [this, route, handler = std::move(handler)](const httplib::Request& request,
+                                                                 httplib::Response& response) {
+    HttpRequest ours = ToRequest(request);
+    const HttpGuard& guard = impl_->guard;
+    absl::StatusOr<HttpResponse> answer = guard ? guard(ours, route, handler) : handler(ours);
     HttpResponse whole = answer.ok() ? *std::move(answer) : ErrorResponse(answer.status());
     Compress(ours, &whole);
     FillResponse(std::move(whole), response);
@@ -239,6 +257,10 @@ void HttpServer::Handle(const std::string& method, const std::string& pattern, H
   };
   if (method == "POST") impl_->server.Post(pattern, serve_body);
 }
+
+void HttpServer::SetGuard(HttpGuard guard) { impl_->guard = std::move(guard); }
+
+const std::vector<HttpRoute>& HttpServer::routes() const { return impl_->routes; }
 
 absl::StatusOr<int> HttpServer::Start(const std::string& address, int port) {
   errno = 0;

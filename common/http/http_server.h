@@ -2,7 +2,9 @@
 //
 // Limits: as many connections at once as it has threads, the others wait; 1 MiB of request body; 10 s to
 // send a request or to take an answer; 1 s of idleness between requests. More than that belongs behind a
-// reverse proxy. Answers of text or JSON from 1 KiB on are sent by gzip to those who accept it.
+// reverse proxy. Each answer tells browsers not to guess its type, to show it in no other page's frame, to
+// let no other site read it, and to send no address of ours along. Answers of text or JSON from 1 KiB on are
+// sent by gzip to those who accept it.
 //
 // Thread-safety: handlers run in the server's threads, several at once. Ownership: the server owns its
 // handlers and threads; Stop ends them.
@@ -14,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -27,6 +30,7 @@ struct HttpRequest {
   std::map<std::string, std::string> headers;  // names in lower case
   std::string body;
   std::string remote_address;
+  std::string person;  // who asks, where the guard has found that out
 
   // The first value of `name` in the query; empty if there is none.
   std::string Query(const std::string& name) const;
@@ -52,6 +56,15 @@ HttpResponse TextResponse(int status, std::string text);
 // An error becomes {"code": "...", "message": "..."} with the HTTP status that fits its code.
 using HttpHandler = std::function<absl::StatusOr<HttpResponse>(const HttpRequest&)>;
 
+struct HttpRoute {
+  std::string method;
+  std::string pattern;
+};
+
+// Stands before every route: answers by itself, or by `next`.
+using HttpGuard =
+    std::function<absl::StatusOr<HttpResponse>(HttpRequest&, const HttpRoute&, const HttpHandler& next)>;
+
 class HttpServer {
  public:
   // `threads` serve connections; they are all made by Start.
@@ -60,6 +73,12 @@ class HttpServer {
 
   // Before Start. `pattern` is a regular expression of a whole path; see ExactPath.
   void Handle(const std::string& method, const std::string& pattern, HttpHandler handler);
+
+  // Before Start. Of all routes, also those handled later.
+  void SetGuard(HttpGuard guard);
+
+  // All that are handled.
+  const std::vector<HttpRoute>& routes() const;
 
   // Listens and serves in its own threads. `address` is an IP address; `port` 0 picks a free one. Returns
   // the port. Unavailable "…: Address already in use" and so on.

@@ -13,6 +13,7 @@
 #include "grpcpp/security/tls_credentials_options.h"
 #include "grpcpp/server_context.h"
 
+#include "common/base/file.h"
 #include "common/base/status.h"
 #include "common/net/grpc_status.h"
 #include "grpc/grpc_security_constants.h"
@@ -23,6 +24,7 @@ namespace {
 namespace tls = grpc::experimental;
 
 constexpr unsigned kServerReloadSeconds = 2;
+constexpr size_t kMaxPemBytes = 1 << 20;
 
 // See the header. The list of TLS 1.3's own ciphers is a separate one.
 void RefuseOlderTls() { setenv("GRPC_SSL_CIPHER_SUITES", "PSK-AES256-GCM-SHA384", /*overwrite=*/1); }
@@ -42,6 +44,14 @@ std::shared_ptr<grpc::ChannelCredentials> ChannelCredentials(const TlsMaterial& 
   return tls::TlsCredentials(options);
 }
 
+// Shows no certificate.
+std::shared_ptr<grpc::ChannelCredentials> Trusting(const std::string& authorities) {
+  tls::TlsChannelCredentialsOptions options;
+  options.set_certificate_provider(std::make_shared<tls::StaticDataCertificateProvider>(authorities));
+  options.watch_root_certs();
+  return tls::TlsCredentials(options);
+}
+
 // Runs in a handshake, after OpenSSL has checked the chain.
 class NotRevoked final : public tls::ExternalCertificateVerifier {
  public:
@@ -50,6 +60,7 @@ class NotRevoked final : public tls::ExternalCertificateVerifier {
   bool Verify(tls::TlsCustomVerificationCheckRequest* request, std::function<void(grpc::Status)>,
               grpc::Status* status) override {
     const grpc::string_ref pem = request->peer_cert();
+    if (pem.empty()) return true;  // none was shown; whether one must be, is asked elsewhere
     const absl::StatusOr<Certificate> peer = ReadCertificate(std::string_view(pem.data(), pem.size()));
     if (!peer.ok()) {
       *status = ToGrpc(peer.status());
@@ -92,6 +103,11 @@ class Pinned final : public tls::ExternalCertificateVerifier {
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials(const TlsFiles& files) {
   if (!files.enabled()) return grpc::InsecureChannelCredentials();
   RefuseOlderTls();
+  if (files.certificate.empty() && files.key.empty()) {
+    FM_ASSIGN_OR_RETURN(const std::string authorities, ReadFile(files.ca, kMaxPemBytes));
+    FM_RETURN_IF_ERROR(Annotate(ReadCertificates(authorities).status(), files.ca));
+    return Trusting(authorities);
+  }
   FM_ASSIGN_OR_RETURN(const auto material, TlsMaterial::Load(files));
   return ChannelCredentials(*material);
 }
@@ -102,13 +118,16 @@ std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentials(const TlsMateri
   return ChannelCredentials(*material);
 }
 
-std::shared_ptr<grpc::ServerCredentials> MakeServerCredentials(std::shared_ptr<TlsMaterial> material) {
+std::shared_ptr<grpc::ServerCredentials> MakeServerCredentials(std::shared_ptr<TlsMaterial> material,
+                                                               ClientCertificates clients) {
   if (material == nullptr) return grpc::InsecureServerCredentials();
   RefuseOlderTls();
   tls::TlsServerCredentialsOptions options(Watch(*material));
   options.watch_root_certs();
   options.watch_identity_key_cert_pairs();
-  options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  options.set_cert_request_type(clients == ClientCertificates::kRequired
+                                    ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
+                                    : GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY);
   options.set_certificate_verifier(tls::ExternalCertificateVerifier::Create<NotRevoked>(std::move(material)));
   return tls::TlsServerCredentials(options);
 }

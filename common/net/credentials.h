@@ -32,16 +32,20 @@ class ServerContextBase;
 
 namespace fleetmark {
 
-// `files` as they are now.
+// `files` as they are now. A client that shows no certificate, as one with a token, has `ca` alone.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials(const TlsFiles& files);
 
 // As `material` has them now: a client makes them anew for each connection, which needs no thread that looks
 // whether something has changed. Null: plaintext.
 std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentials(const TlsMaterial* material);
 
-// As `material` has them at any time, within two seconds. Clients must show a certificate of an authority of
-// ours that is not revoked.
-std::shared_ptr<grpc::ServerCredentials> MakeServerCredentials(std::shared_ptr<TlsMaterial> material);
+// Must a client show a certificate, or may it come without one, to show who it is by other means?
+enum class ClientCertificates { kRequired, kOptional };
+
+// As `material` has them at any time, within two seconds. A certificate that a client shows must be of an
+// authority of ours and not revoked.
+std::shared_ptr<grpc::ServerCredentials> MakeServerCredentials(
+    std::shared_ptr<TlsMaterial> material, ClientCertificates clients = ClientCertificates::kRequired);
 
 // The server shows its certificate, and asks for none: for nodes that have none yet.
 std::shared_ptr<grpc::ServerCredentials> MakeJoinServerCredentials(std::shared_ptr<TlsMaterial> material);

@@ -26,7 +26,7 @@ struct GemmResult {
   std::string error;  // of the check, which each repetition must pass; empty if right
 };
 
-// One product that is not counted, then `repetitions` (at least one) that are.
+// `repetitions` (at least one) products that count, each right after one that does not.
 template <typename T>
 GemmResult RunGemm(size_t n, int repetitions);
 

@@ -19,10 +19,14 @@ namespace {
 
 using Time = std::chrono::steady_clock::time_point;
 
+// Between two arrays. Without it their elements lie a power of two apart, and thereby in the same sets of the
+// caches and banks of memory: the copy was a tenth slower than that of arrays which malloc gave.
+constexpr size_t kGapElements = 4096 / sizeof(double);
+
 // Three arrays in fresh pages, which no thread has touched yet.
 class Memory {
  public:
-  explicit Memory(size_t elements) : elements_(elements), bytes_(3 * elements * sizeof(double)) {
+  explicit Memory(size_t elements) : stride_(elements + kGapElements), bytes_(3 * stride_ * sizeof(double)) {
     memory_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   }
   ~Memory() {
@@ -34,11 +38,11 @@ class Memory {
   bool ok() const { return memory_ != MAP_FAILED; }
   Arrays arrays() const {
     auto* first = static_cast<double*>(memory_);
-    return {first, first + elements_, first + 2 * elements_};
+    return {first, first + stride_, first + 2 * stride_};
   }
 
  private:
-  const size_t elements_;
+  const size_t stride_;
   const size_t bytes_;
   void* memory_;
 };

@@ -29,7 +29,7 @@ FOREIGN = {
     r"yaml-cpp/": ("common/config",),
     r"spdlog/": ("common/obs",),
     r"prometheus/": ("common/obs",),
-    r"CLI/": ("cli/main.cc",),
+    r"CLI/": ("cli/commandline",),
     r"sqlite3\.h": ("agent/spool",),
     r"curl/": ("collector/notify/curl_transport.cc",),
     r"snappy\.h": ("collector/remote",),

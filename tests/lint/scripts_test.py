@@ -24,7 +24,8 @@ class ScriptsTest(unittest.TestCase):
 
     def test_bad_arguments_are_refused(self):
         for script in ("deploy/install-deps.sh", "deploy/quickstart.sh", "deploy/package.sh",
-                       "deploy/kubernetes/render.sh", "tests/run.sh"):
+                       "deploy/kubernetes/render.sh", "tests/run.sh", "tests/deploy/tree/run.sh",
+                       "deploy/container/build.sh"):
             result = subprocess.run([str(repo.ROOT / script), "--no-such"], capture_output=True, text=True)
             self.assertEqual(result.returncode, 2, script)
             self.assertIn("--no-such", result.stderr, script)

@@ -1,5 +1,6 @@
 // Chromium from the system, headless, with a watch on everything that a page must not do: errors on its console,
 // violations of its policy, requests to other hosts.
+import assert from 'node:assert/strict';
 import {createRequire} from 'node:module';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -43,3 +44,39 @@ export async function axe(page) {
 
 // Nothing is wider than the window.
 export const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+
+// A page that must end without a fault.
+export async function withPage(browser, collector, options, body) {
+  const page = await open(browser, collector, options);
+  try {
+    await body(page);
+    assert.deepEqual(page.faults, []);
+  } catch (e) {
+    e.message += `\nat ${page.url()}; faults: ${page.faults.join('; ')}`;
+    throw e;
+  } finally {
+    await page.context().close();
+  }
+}
+
+const SHOTS = process.env.FM_WEB_SHOTS;  // a folder for pictures of every page, to look at
+
+// At every width, light and dark: nothing is too wide, and nothing against axe at the widest and the narrowest.
+export async function checkLooks(page, name) {
+  for (const width of [1440, 1024, 390]) {
+    await page.setViewportSize({width, height: 900});
+    for (const scheme of ['light', 'dark']) {
+      await page.emulateMedia({colorScheme: scheme});
+      await page.waitForFunction((s) => document.documentElement.dataset.theme === s, scheme);
+      if (SHOTS) {
+        fs.mkdirSync(SHOTS, {recursive: true});
+        await page.waitForTimeout(150);
+        await page.screenshot({path: `${SHOTS}/${name}-${width}-${scheme}.png`, fullPage: true});
+      }
+      if ((width === 1440 && scheme === 'light') || (width === 390 && scheme === 'dark')) {
+        assert.deepEqual(await axe(page), [], `${name}, ${width}, ${scheme}`);
+      }
+    }
+    assert.ok(await overflow(page) <= 0, `${name} is wider than ${width}`);
+  }
+}

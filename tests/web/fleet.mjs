@@ -6,7 +6,7 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 
-const BUILD = process.env.FM_BUILD_DIR;
+export const BUILD = process.env.FM_BUILD_DIR;
 if (!BUILD) throw new Error('FM_BUILD_DIR must be the build folder');
 
 export function freePort() {

@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import {after, before, test} from 'node:test';
-import {axe, launch, open, overflow} from './browser.mjs';
+import {axe, checkLooks, launch, overflow, withPage} from './browser.mjs';
 import {Collector, seed, until} from './fleet.mjs';
 
 const NODES = 96, RUNS = 40;
-const SHOTS = process.env.FM_WEB_SHOTS;  // a folder for pictures of every page, to look at
 
 let collector, fleet, browser;
 
@@ -25,19 +24,7 @@ after(async () => {
   await collector?.remove();
 }, {timeout: 60000});
 
-// A page that must end without a fault.
-const on = (options, body) => async () => {
-  const page = await open(browser, options.collector ?? collector, options);
-  try {
-    await body(page);
-    assert.deepEqual(page.faults, []);
-  } catch (e) {
-    e.message += `\nat ${page.url()}; faults: ${page.faults.join('; ')}`;
-    throw e;
-  } finally {
-    await page.context().close();
-  }
-};
+const on = (options, body) => () => withPage(browser, options.collector ?? collector, options, body);
 
 const seriesOf = async (node, benchmark, metric) =>
   (await collector.get(`series?node=${node}&benchmark=${benchmark}&metric=${metric}`)).series[0].series_id;
@@ -53,6 +40,7 @@ const routes = async () => {
     series: [`#/series/${await seriesOf('n00007', 'stream', 'bandwidth')}`, '.chart canvas'],
     findings: ['#/findings', '.problem'], finding: [`#/findings/${finding.finding_id}`, '.facts'],
     compare: ['#/compare?a.fact=gpu.driver%3D560.35&b.fact=gpu.driver%3D570.86', 'table'],
+    alerts: ['#/alerts', '.empty'],
     benchmarks: ['#/benchmarks', 'table'], benchmark: ['#/benchmarks/gemm', 'table'], run: [`#/runs/${failed.run_id}`, '.log'],
     missing: ['#/nodes/nowhere', '.empty'],
   };
@@ -63,20 +51,7 @@ test('every page at every width, light and dark: no fault, nothing too wide, not
     await on({route}, async (page) => {
       page.mayFail = name === 'missing';
       await page.waitForSelector(ready);
-      for (const width of [1440, 1024, 390]) {
-        await page.setViewportSize({width, height: 900});
-        for (const scheme of ['light', 'dark']) {
-          await page.emulateMedia({colorScheme: scheme});
-          await page.waitForFunction((s) => document.documentElement.dataset.theme === s, scheme);
-          if (SHOTS) {
-            fs.mkdirSync(SHOTS, {recursive: true});
-            await page.waitForTimeout(150);
-            await page.screenshot({path: `${SHOTS}/${name}-${width}-${scheme}.png`, fullPage: true});
-          }
-          if ((width === 1440 && scheme === 'light') || (width === 390 && scheme === 'dark')) assert.deepEqual(await axe(page), [], `${name}, ${width}, ${scheme}`);
-        }
-        assert.ok(await overflow(page) <= 0, `${name} is wider than ${width}`);
-      }
+      await checkLooks(page, name);
       assert.equal(await page.locator('main h1, main .empty h2').count() > 0, true, name);
     })();
   }

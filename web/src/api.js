@@ -18,7 +18,7 @@ async function errorOf(response) {
   return new ApiError(message || `the collector answered with HTTP status ${response.status}`, code, response.status);
 }
 
-async function ask(url, options) {
+export async function ask(url, options) {
   let response;
   try {
     response = await fetch(url, options);
@@ -50,10 +50,10 @@ export async function getFresh(url, signal) {
   return {data: await response.json(), stale: response.headers.get('X-Fleetmark-Stale') === '1'};
 }
 
-export async function post(path, message) {
-  const response = await ask(BASE + path, {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(message)});
-  return response.json();
-}
+const send = (path, message, signal) => ask(BASE + path,
+  {method: 'POST', signal, headers: {'Content-Type': 'application/json'}, body: JSON.stringify(message)});
+
+export const post = async (path, message) => (await send(path, message)).json();
 
 // Every page of a listing, at most `most` entries.
 export async function getAll(path, params, key, most = 10000, signal) {
@@ -69,9 +69,8 @@ export async function getAll(path, params, key, most = 10000, signal) {
 
 // Follows a run: each RunProgress to `onProgress`. Ends with the run, or throws.
 export async function runNow(node, benchmark, onProgress, signal) {
-  const response = await ask(`${BASE}nodes/${encodeURIComponent(node)}/run/${encodeURIComponent(benchmark)}`, {
-    method: 'POST', signal, headers: {'Content-Type': 'application/json'},
-    body: JSON.stringify({asked_by: 'dashboard', expires_seconds: 300})});
+  const response = await send(`nodes/${encodeURIComponent(node)}/run/${encodeURIComponent(benchmark)}`,
+    {asked_by: 'dashboard', expires_seconds: 300}, signal);
   const reader = response.body.getReader();
   const decoder = new TextDecoder();
   let text = '';

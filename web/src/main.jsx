@@ -4,6 +4,7 @@ import {useEffect, useErrorBoundary, useState} from 'preact/hooks';
 import {age, getZone, setZone, time} from './format.js';
 import {isPrefixed, setPrefix} from './keys.js';
 import {start, useLive} from './live.js';
+import {useWho} from './login.js';
 import {Alerts} from './pages/alerts.jsx';
 import {Benchmarks} from './pages/benchmarks.jsx';
 import {Compare} from './pages/compare.jsx';
@@ -14,6 +15,7 @@ import {RunPage} from './pages/run.jsx';
 import {SeriesPage} from './pages/series.jsx';
 import {go, link, useRoute} from './route.js';
 import {choose, chosen} from './theme.js';
+import {Login, Who} from './ui/login.jsx';
 import {Dialog, Empty} from './ui/parts.jsx';
 import 'uplot/dist/uPlot.min.css';
 import './style.css';
@@ -83,7 +85,7 @@ function Banners() {
   const live = useLive();
   const problems = live.status?.problems ?? [];
   return <div aria-live="polite">
-    {live.error && <p class="banner bad">
+    {live.error && live.error.status !== 401 && <p class="banner bad">
       <b>The collector does not answer.</b> {live.at ? `What you see is of ${age(live.at)}. ` : ''}
       This page tries again by itself. On the collector's machine: <code>systemctl status fleetmark-collector</code>
     </p>}
@@ -139,6 +141,8 @@ function Guarded({route}) {
 
 function App() {
   const route = useRoute();
+  const who = useWho();
+  const stranger = useLive().error?.status === 401;
   const [help, showHelp] = useState(false);
   useKeys(showHelp);
   const view = route.path[0] ?? '';
@@ -160,10 +164,10 @@ function App() {
       <a class="brand" href={link([])}><img src="icon.svg" alt="" width="24" height="24"/> Fleetmark</a>
       <nav aria-label="Pages">{VIEWS.map((v) =>
         <a key={v.title} href={link(v.path)} aria-current={v === current ? 'page' : undefined}>{v.title}</a>)}</nav>
-      <div class="right"><Freshness/><Settings onHelp={() => showHelp(true)}/></div>
+      <div class="right"><Who who={who}/><Freshness/><Settings onHelp={() => showHelp(true)}/></div>
     </header>
     <Banners/>
-    <main id="main" tabIndex={-1}><Guarded route={route}/></main>
+    <main id="main" tabIndex={-1}>{stranger ? <Login/> : <Guarded route={route}/>}</main>
     <Dialog open={help} title="Keys" onClose={() => showHelp(false)}>
       <dl class="keys">{KEYS.map(([key, what]) => <div key={key}><dt><kbd>{key}</kbd></dt><dd>{what}</dd></div>)}</dl>
     </Dialog>

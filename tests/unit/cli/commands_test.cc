@@ -289,6 +289,20 @@ TEST_F(Commands, WatchGoesOnUntilInterrupted) {
   EXPECT_EQ(process.Wait().exit_status, 0);
 }
 
+TEST_F(Commands, CompletionAsksTheCollectorForNames) {
+  const auto complete = [&](const std::vector<std::string>& words) {
+    std::vector<std::string> command = {Program(), "__complete"};
+    command.insert(command.end(), words.begin(), words.end());
+    return Process(command, {absl::StrCat("FLEETMARK_COLLECTOR=", fleet_.address())}).Wait().out;
+  };
+  EXPECT_EQ(complete({"nodes", ""}), "knoten-ü\t\nn1\t\n");
+  EXPECT_EQ(complete({"run", "n1", ""}), "stream\tevery 15m\n");
+  EXPECT_EQ(complete({"series", "--metric", "t"}), "triad_rate\tGB/s\n");
+  EXPECT_THAT(complete({"runs", ""}), HasSubstr("01JBBBBBBBBBBBBBBBBBBBBBBB\tdisk on n1, failed\n"));
+  // One that the line itself names, where none answers: no candidates, no word, no wait.
+  EXPECT_EQ(complete({"--collector", "127.0.0.1:1", "nodes", ""}), "");
+}
+
 TEST(EmptyCollector, EachListSaysWhatToDo) {
   FakeFleet fleet(RealClock().Now(), /*empty=*/true);
   for (const char* command : {"nodes", "series", "runs", "findings --all", "events"}) {

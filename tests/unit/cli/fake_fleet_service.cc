@@ -69,6 +69,25 @@ class Service final : public v1::FleetService::Service {
     return Status::OK;
   }
 
+  Status GetFleet(ServerContext*, const v1::GetFleetRequest*, v1::FleetResponse* r) override {
+    if (empty_) return Status::OK;
+    r->add_names("knoten-ü");
+    r->add_names("n1");
+    return Status::OK;
+  }
+
+  Status ListBenchmarks(ServerContext*, const v1::ListBenchmarksRequest*,
+                        v1::BenchmarksResponse* r) override {
+    if (empty_) return Status::OK;
+    v1::BenchmarkSummary& stream = *r->add_benchmarks();
+    stream.set_name("stream");
+    stream.set_nodes(2);
+    stream.add_suites("base");
+    stream.add_metrics()->set_name("triad_rate");
+    stream.mutable_metrics(0)->set_unit("GB/s");
+    return Status::OK;
+  }
+
   // Three pages of one series each, whatever the limit.
   Status ListSeries(ServerContext*, const v1::ListSeriesRequest* q, v1::ListSeriesResponse* r) override {
     if (empty_ || q->selector().node() == "nobody") return Status::OK;

@@ -1,5 +1,5 @@
 // The inbox: alerts by cause, what is done about each, one by one or many at once, by mouse or by keys.
-import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
+import {useEffect, useLayoutEffect, useMemo, useRef, useState} from 'preact/hooks';
 import {ACTS, CLASS, SEVERITY, STATE, isOver, severityOf, stateOf, worstFirst} from '../alertacts.js';
 import {getAll, get, ms, post, urlOf} from '../api.js';
 import {csv, enumName, labels, plural} from '../format.js';
@@ -63,7 +63,8 @@ function useChoice(list) {
 }
 
 function useInboxKeys(list, choice, start) {
-  useEffect(() => {
+  // At once with each change, not after the next paint: a key that follows quickly must meet the new choice.
+  useLayoutEffect(() => {
     const onKey = (e) => {
       if (e.target.closest?.('input:not([type=checkbox]), textarea, select, dialog') || e.ctrlKey || e.metaKey || e.altKey) return;
       const i = choice.cursor, act = Object.entries(ACTS).find(([, a]) => a.key === e.key);

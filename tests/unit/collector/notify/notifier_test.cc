@@ -126,13 +126,15 @@ class NotifierTest : public testing::Test {
   void AwaitWaiting(size_t receiver, size_t count) {
     while (notifier_->Status()[receiver].waiting() != count) std::this_thread::yield();
   }
-  // Lets time pass until the sender was asked so often.
+  // Lets time pass, pause by pause, until the sender was asked at least so often and the worker waits again.
   std::vector<std::string> AdvanceUntil(FakeSender& sender, size_t attempts) {
+    std::vector<std::string> made = sender.Await(1);
     while (true) {
-      const std::vector<std::string> made = sender.Await(0);
-      if (made.size() >= attempts) return made;
       clock_.AwaitWaiters(1);
-      clock_.Advance(absl::Seconds(10));
+      made = sender.Await(made.size());
+      if (made.size() >= attempts) return made;
+      clock_.Advance(clock_.NextDeadline() - clock_.Mono());
+      made = sender.Await(made.size() + 1);
     }
   }
 
