@@ -29,6 +29,8 @@ absl::Status ActionBook::Load() {
   FM_ASSIGN_OR_RETURN(v1::ActionSwitch value, tables_.GetSwitch());
   MutexLock lock(mu_);
   actions_ = std::move(actions);
+  by_node_.clear();
+  for (const auto& [id, action] : actions_) by_node_[action.node()].insert(id);
   switch_ = std::move(value);
   return absl::OkStatus();
 }
@@ -66,8 +68,16 @@ absl::Status ActionBook::Change(v1::Action* action, std::string_view by, std::st
 void ActionBook::Remember(const v1::Action& action) {
   MutexLock lock(mu_);
   actions_[action.action_id()] = action;
+  by_node_[action.node()].insert(action.action_id());
   for (auto it = actions_.begin(); actions_.size() > kRemembered && it != actions_.end();) {
-    it = IsActive(it->second) ? std::next(it) : actions_.erase(it);
+    if (IsActive(it->second)) {
+      ++it;
+      continue;
+    }
+    const auto of_node = by_node_.find(it->second.node());
+    of_node->second.erase(it->first);
+    if (of_node->second.empty()) by_node_.erase(of_node);
+    it = actions_.erase(it);
   }
 }
 
@@ -75,6 +85,24 @@ std::vector<v1::Action> ActionBook::All() const {
   std::vector<v1::Action> out;
   MutexLock lock(mu_);
   for (const auto& [id, action] : actions_) out.push_back(action);
+  return out;
+}
+
+std::vector<v1::Action> ActionBook::Active() const {
+  std::vector<v1::Action> out;
+  MutexLock lock(mu_);
+  for (const auto& [id, action] : actions_) {
+    if (IsActive(action)) out.push_back(action);
+  }
+  return out;
+}
+
+std::vector<v1::Action> ActionBook::OfNode(const std::string& node) const {
+  std::vector<v1::Action> out;
+  MutexLock lock(mu_);
+  const auto it = by_node_.find(node);
+  if (it == by_node_.end()) return out;
+  for (const std::string& id : it->second) out.push_back(actions_.at(id));
   return out;
 }
 

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,7 +40,10 @@ class ActionBook {
   // In memory alone, for what may be lost.
   void Remember(const v1::Action& action);
 
-  std::vector<v1::Action> All() const;  // oldest first
+  // Copies, oldest first: all; those that are not over; those of a node.
+  std::vector<v1::Action> All() const;
+  std::vector<v1::Action> Active() const;
+  std::vector<v1::Action> OfNode(const std::string& node) const;
   // By its id or the last characters of it. NotFound; InvalidArgument when several end so.
   absl::StatusOr<v1::Action> Find(const std::string& id) const;
 
@@ -56,7 +60,8 @@ class ActionBook {
   Clock& clock_;
   Mutex switching_;
   mutable Mutex mu_ ABSL_ACQUIRED_AFTER(switching_);
-  std::map<std::string, v1::Action> actions_ ABSL_GUARDED_BY(mu_);  // by id, which sorts by time
+  std::map<std::string, v1::Action> actions_ ABSL_GUARDED_BY(mu_);             // by id, which sorts by time
+  std::map<std::string, std::set<std::string>> by_node_ ABSL_GUARDED_BY(mu_);  // ids
   v1::ActionSwitch switch_ ABSL_GUARDED_BY(mu_);
 };
 

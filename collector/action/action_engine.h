@@ -10,58 +10,20 @@
 #ifndef FLEETMARK_COLLECTOR_ACTION_ACTION_ENGINE_H_
 #define FLEETMARK_COLLECTOR_ACTION_ACTION_ENGINE_H_
 
-#include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/time/time.h"
 
-#include "collector/action/action_book.h"
-#include "collector/action/action_executor.h"
-#include "collector/action/action_policy.h"
+#include "collector/action/action_options.h"
 #include "fleetmark/v1/action.pb.h"
-#include "fleetmark/v1/alert.pb.h"
-
-namespace fleetmark {
-class Clock;
-class Metrics;
-}  // namespace fleetmark
 
 namespace fleetmark::collector {
 
 class ActionEngine {
  public:
-  struct Rule {
-    std::string name;
-    v1::ActionKind kind = v1::ACTION_KIND_UNSPECIFIED;
-    std::map<std::string, std::string> match;  // labels of alerts, as routes have them
-    ActionExecutor* executor = nullptr;
-  };
-
-  struct Options {
-    ActionBook* book = nullptr;
-    Clock* clock = nullptr;
-    Metrics* metrics = nullptr;
-    bool enabled = false;
-    bool dry_run = false;
-    ActionLimits limits;
-    EvidenceNeeded evidence;
-    absl::Duration settle = absl::Minutes(10);         // how long an alert must have fired
-    absl::Duration recover_after = absl::Minutes(30);  // how long nothing must be wrong with the node
-    std::vector<Rule> rules;
-    // Those that are not resolved, or were not long ago.
-    std::function<std::vector<std::shared_ptr<const v1::Alert>>()> alerts;
-    std::function<absl::StatusOr<v1::Finding>(const std::string& finding_id)> finding;
-    // `healthy` says here whether the node can be heard of.
-    std::function<absl::StatusOr<std::vector<ActionNode>>()> nodes;
-    absl::Duration interval = absl::Seconds(15);
-    absl::Duration retry_refused = absl::Hours(1);
-    absl::Duration keep_ended = absl::Hours(24 * 730);
-  };
+  using Options = ActionOptions;
 
   explicit ActionEngine(Options options);
   ~ActionEngine();
@@ -74,8 +36,11 @@ class ActionEngine {
   // One pass in the calling thread, while not started.
   absl::Status RunOnce();
 
-  // The configuration's switch, as a changed file has it.
-  void SetEnabled(bool enabled);
+  // A person wants this action taken back, by its id or the last characters of it: at the next look, which
+  // is at once. A request that a restart overtakes is lost. NotFound; FailedPrecondition says what is in the
+  // way.
+  absl::Status TakeBack(const std::string& id, const std::string& by);
+
   bool enabled() const;
   bool dry_run() const;
 
