@@ -67,7 +67,8 @@ absl::Status ToStatus(const std::string& complaint, int exit_status) {
   if (absl::StrContains(lower, "not found") || absl::StrContains(lower, "invalid node name")) {
     return absl::NotFoundError(text);
   }
-  if (absl::StrContains(lower, "permission denied") || absl::StrContains(lower, "invalid user id")) return absl::PermissionDeniedError(text);
+  if (absl::StrContains(lower, "permission denied") || absl::StrContains(lower, "invalid user id"))
+    return absl::PermissionDeniedError(text);
   return absl::UnavailableError(text);
 }
 
