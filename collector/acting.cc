@@ -1,12 +1,15 @@
 #include "collector/acting.h"
 
+#include <atomic>
 #include <filesystem>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
 #include "collector/action/action_book.h"
 #include "collector/action/action_engine.h"
+#include "collector/action/kube_executor.h"
 #include "collector/action/slurm_executor.h"
 #include "collector/alerting.h"
 #include "collector/fleet/node_class.h"
@@ -59,13 +62,26 @@ struct Acting::Parts {
       : book(store.actions(), clock),
         runner({.launcher = LauncherPath()}, clock),
         slurm_client(config.slurm, runner, cancel),
-        slurm(slurm_client, config.slurm_name_label) {}
+        slurm(slurm_client, config.slurm_name_label),
+        kube_client(config.kubernetes, cancelled) {}
+
+  // One for each kind of Kubernetes' actions that a rule asks for.
+  ActionExecutor* ExecutorOf(v1::ActionKind kind, const ActionsConfig& config, Clock& clock) {
+    if (kind == v1::ACTION_KIND_SLURM_DRAIN) return &slurm;
+    auto& executor = kubernetes[kind];
+    if (executor == nullptr)
+      executor = std::make_unique<KubeExecutor>(kube_client, kind, config.kubernetes_name_label, clock);
+    return executor.get();
+  }
 
   ActionBook book;
   CancelToken cancel;
+  std::atomic<bool> cancelled = false;
   ProcessRunner runner;
   SlurmClient slurm_client;
   SlurmExecutor slurm;
+  KubeClient kube_client;
+  std::map<v1::ActionKind, std::unique_ptr<KubeExecutor>> kubernetes;
   std::unique_ptr<ActionEngine> engine;
   std::unique_ptr<ActionApi> api;
 };
@@ -86,7 +102,7 @@ Acting::Acting(const ActionsConfig& config, Store& store, const Alerting& alerti
   options.recover_after = config.recover_after;
   options.interval = config.interval;
   for (const ActionRuleConfig& rule : config.rules) {
-    options.rules.push_back({rule.name, rule.kind, rule.match, &p.slurm});
+    options.rules.push_back({rule.name, rule.kind, rule.match, p.ExecutorOf(rule.kind, config, clock)});
   }
   options.alerts = [&alerting] { return alerting.Current(); };
   options.finding = [&store](const std::string& id) { return store.GetFinding(id); };
@@ -103,6 +119,7 @@ void Acting::Start() { parts_->engine->Start(); }
 
 void Acting::Stop() {
   parts_->cancel.Cancel("the collector stops", CancelCause::kShutdown);
+  parts_->cancelled = true;
   parts_->engine->Stop();
 }
 

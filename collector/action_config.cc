@@ -5,7 +5,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 
+#include "common/daemon/config_sections.h"
+#include "common/http/http_client.h"
 #include "common/model/labels.h"
 
 namespace fleetmark::collector {
@@ -16,8 +19,13 @@ constexpr absl::Duration kYear = absl::Hours(24 * 366);
 
 // What this version can do, by the name that it has in the file.
 const std::map<std::string, v1::ActionKind>& Kinds() {
-  static const auto* kinds =
-      new std::map<std::string, v1::ActionKind>{{"slurm_drain", v1::ACTION_KIND_SLURM_DRAIN}};
+  static const auto* kinds = new std::map<std::string, v1::ActionKind>{
+      {"kubernetes_condition", v1::ACTION_KIND_KUBERNETES_CONDITION},
+      {"kubernetes_cordon", v1::ACTION_KIND_KUBERNETES_CORDON},
+      {"kubernetes_event", v1::ACTION_KIND_KUBERNETES_EVENT},
+      {"kubernetes_taint", v1::ACTION_KIND_KUBERNETES_TAINT},
+      {"slurm_drain", v1::ACTION_KIND_SLURM_DRAIN},
+  };
   return *kinds;
 }
 
@@ -58,6 +66,18 @@ void ReadSlurm(YamlValue section, ActionsConfig* out) {
   section.NoOtherKeys();
 }
 
+void ReadKubernetes(YamlValue section, const std::string& folder, ActionsConfig* out) {
+  KubeClient::Options& kube = out->kubernetes;
+  YamlValue url = section.Key("url");
+  kube.url = std::string(absl::StripSuffix(url.String(kube.url), "/"));
+  if (url.present()) url.Check(ParseHttpUrl(kube.url).status());
+  kube.token_file = ReadPath(section.Key("token_file"), kube.token_file, folder);
+  kube.ca_file = ReadPath(section.Key("ca_file"), kube.ca_file, folder);
+  kube.timeout = section.Key("timeout").Duration(kube.timeout, absl::Seconds(1), absl::Minutes(2));
+  out->kubernetes_name_label = section.Key("name_label").String();
+  section.NoOtherKeys();
+}
+
 ActionRuleConfig ReadRule(YamlValue item) {
   ActionRuleConfig out;
   YamlValue name = item.RequiredKey("name");
@@ -77,7 +97,7 @@ ActionRuleConfig ReadRule(YamlValue item) {
 
 }  // namespace
 
-ActionsConfig ReadActions(YamlValue section) {
+ActionsConfig ReadActions(YamlValue section, const std::string& folder) {
   ActionsConfig out;
   out.enabled = section.Key("enabled").Bool(false);
   out.dry_run = section.Key("dry_run").Bool(true);
@@ -87,6 +107,7 @@ ActionsConfig ReadActions(YamlValue section) {
   out.recover_after = section.Key("recover_after").Duration(absl::Minutes(30), absl::ZeroDuration(), kYear);
   out.interval = section.Key("interval").Duration(absl::Seconds(15), absl::Seconds(1), absl::Hours(1));
   ReadSlurm(section.Key("slurm"), &out);
+  ReadKubernetes(section.Key("kubernetes"), folder, &out);
   std::set<std::string> names;
   YamlValue rules = section.Key("rules");
   for (YamlValue& item : rules.Items()) {

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 
 #include "collector/action/action_policy.h"
+#include "collector/action/kube_client.h"
 #include "collector/action/slurm_client.h"
 #include "common/config/yaml_reader.h"
 #include "fleetmark/v1/action.pb.h"
@@ -34,10 +35,13 @@ struct ActionsConfig {
   absl::Duration interval;
   SlurmClient::Options slurm;
   std::string slurm_name_label;  // of a node: its name in Slurm, where it is another
+  KubeClient::Options kubernetes;
+  std::string kubernetes_name_label;
   std::vector<ActionRuleConfig> rules;
 };
 
-ActionsConfig ReadActions(YamlValue section);
+// `folder`: where relative paths start.
+ActionsConfig ReadActions(YamlValue section, const std::string& folder);
 
 }  // namespace fleetmark::collector
 

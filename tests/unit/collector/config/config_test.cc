@@ -42,6 +42,7 @@ TEST(CollectorConfig, ActionsAreOffAndDryByDefault) {
   EXPECT_TRUE(config.actions.enabled);
   EXPECT_FALSE(config.actions.dry_run);
   EXPECT_EQ(config.actions.limits.max_nodes, 3u);
+  EXPECT_EQ(config.actions.kubernetes.url, "https://kubernetes.default.svc");
   ASSERT_EQ(config.actions.rules.size(), 1u);
   EXPECT_EQ(config.actions.rules[0].kind, v1::ACTION_KIND_SLURM_DRAIN);
 }
@@ -59,6 +60,7 @@ TEST(CollectorConfig, FaultsOfActionsNameTheirPlace) {
   EXPECT_TRUE(has("actions: {limits: {max_share: 5}}", "actions.limits.max_share"));
   EXPECT_TRUE(has("actions: {evidence: {benchmarks: 1}}", "actions.evidence.benchmarks"));
   EXPECT_TRUE(has("actions: {slurm: {scontrol: bin/scontrol}}", "absolute path"));
+  EXPECT_TRUE(has("actions: {kubernetes: {url: nowhere}}", "actions.kubernetes.url"));
   EXPECT_TRUE(has("actions: {dryrun: true}", "dry_run"));
 }
 
