@@ -9,6 +9,7 @@
 
 #include "collector/action/action_book.h"
 #include "collector/action/action_engine.h"
+#include "collector/action/command_executor.h"
 #include "collector/action/kube_executor.h"
 #include "collector/action/slurm_executor.h"
 #include "collector/alerting.h"
@@ -65,12 +66,16 @@ struct Acting::Parts {
         slurm(slurm_client, config.slurm_name_label),
         kube_client(config.kubernetes, cancelled) {}
 
-  // One for each kind of Kubernetes' actions that a rule asks for.
-  ActionExecutor* ExecutorOf(v1::ActionKind kind, const ActionsConfig& config, Clock& clock) {
-    if (kind == v1::ACTION_KIND_SLURM_DRAIN) return &slurm;
-    auto& executor = kubernetes[kind];
+  // One for each kind of Kubernetes' actions that a rule asks for, and for each command.
+  ActionExecutor* ExecutorOf(const ActionRuleConfig& rule, const ActionsConfig& config, Clock& clock) {
+    if (rule.kind == v1::ACTION_KIND_SLURM_DRAIN) return &slurm;
+    if (rule.kind == v1::ACTION_KIND_COMMAND) {
+      commands.push_back(std::make_unique<CommandExecutor>(rule.command, runner, cancel));
+      return commands.back().get();
+    }
+    auto& executor = kubernetes[rule.kind];
     if (executor == nullptr)
-      executor = std::make_unique<KubeExecutor>(kube_client, kind, config.kubernetes_name_label, clock);
+      executor = std::make_unique<KubeExecutor>(kube_client, rule.kind, config.kubernetes_name_label, clock);
     return executor.get();
   }
 
@@ -82,6 +87,7 @@ struct Acting::Parts {
   SlurmExecutor slurm;
   KubeClient kube_client;
   std::map<v1::ActionKind, std::unique_ptr<KubeExecutor>> kubernetes;
+  std::vector<std::unique_ptr<CommandExecutor>> commands;
   std::unique_ptr<ActionEngine> engine;
   std::unique_ptr<ActionApi> api;
 };
@@ -102,7 +108,7 @@ Acting::Acting(const ActionsConfig& config, Store& store, const Alerting& alerti
   options.recover_after = config.recover_after;
   options.interval = config.interval;
   for (const ActionRuleConfig& rule : config.rules) {
-    options.rules.push_back({rule.name, rule.kind, rule.match, p.ExecutorOf(rule.kind, config, clock)});
+    options.rules.push_back({rule.name, rule.kind, rule.match, p.ExecutorOf(rule, config, clock)});
   }
   options.alerts = [&alerting] { return alerting.Current(); };
   options.finding = [&store](const std::string& id) { return store.GetFinding(id); };

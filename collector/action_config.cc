@@ -20,6 +20,7 @@ constexpr absl::Duration kYear = absl::Hours(24 * 366);
 // What this version can do, by the name that it has in the file.
 const std::map<std::string, v1::ActionKind>& Kinds() {
   static const auto* kinds = new std::map<std::string, v1::ActionKind>{
+      {"command", v1::ACTION_KIND_COMMAND},
       {"kubernetes_condition", v1::ACTION_KIND_KUBERNETES_CONDITION},
       {"kubernetes_cordon", v1::ACTION_KIND_KUBERNETES_CORDON},
       {"kubernetes_event", v1::ACTION_KIND_KUBERNETES_EVENT},
@@ -78,6 +79,25 @@ void ReadKubernetes(YamlValue section, const std::string& folder, ActionsConfig*
   section.NoOtherKeys();
 }
 
+void ReadCommand(YamlValue& item, ActionRuleConfig* out) {
+  YamlValue command =
+      out->kind == v1::ACTION_KIND_COMMAND ? item.RequiredKey("command") : item.Key("command");
+  YamlValue timeout = item.Key("timeout");
+  YamlValue name_label = item.Key("name_label");
+  if (out->kind != v1::ACTION_KIND_COMMAND) {
+    for (YamlValue* value : {&command, &timeout, &name_label})
+      if (value->present()) value->Fault("is for rules with `do: command` alone");
+    return;
+  }
+  out->command.command = command.Strings();
+  if (command.present() &&
+      (out->command.command.empty() || !absl::StartsWith(out->command.command[0], "/"))) {
+    command.Fault("must be a list that begins with the absolute path of a program");
+  }
+  out->command.timeout = timeout.Duration(out->command.timeout, absl::Seconds(1), absl::Minutes(5));
+  out->command.name_label = name_label.String();
+}
+
 ActionRuleConfig ReadRule(YamlValue item) {
   ActionRuleConfig out;
   YamlValue name = item.RequiredKey("name");
@@ -91,6 +111,7 @@ ActionRuleConfig ReadRule(YamlValue item) {
     if (known != Kinds().end()) out.kind = known->second;
   }
   out.match = item.Key("match").StringMap();
+  ReadCommand(item, &out);
   item.NoOtherKeys();
   return out;
 }

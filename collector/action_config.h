@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 
 #include "collector/action/action_policy.h"
+#include "collector/action/command_executor.h"
 #include "collector/action/kube_client.h"
 #include "collector/action/slurm_client.h"
 #include "common/config/yaml_reader.h"
@@ -23,6 +24,7 @@ struct ActionRuleConfig {
   std::string name;
   v1::ActionKind kind = v1::ACTION_KIND_UNSPECIFIED;
   std::map<std::string, std::string> match;  // labels of alerts
+  CommandExecutor::Options command;          // of kind command
 };
 
 struct ActionsConfig {

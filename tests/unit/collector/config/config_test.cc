@@ -61,6 +61,9 @@ TEST(CollectorConfig, FaultsOfActionsNameTheirPlace) {
   EXPECT_TRUE(has("actions: {evidence: {benchmarks: 1}}", "actions.evidence.benchmarks"));
   EXPECT_TRUE(has("actions: {slurm: {scontrol: bin/scontrol}}", "absolute path"));
   EXPECT_TRUE(has("actions: {kubernetes: {url: nowhere}}", "actions.kubernetes.url"));
+  EXPECT_TRUE(has("actions:\n  rules: [{name: a, do: command}]", "command"));
+  EXPECT_TRUE(has("actions:\n  rules: [{name: a, do: command, command: [isolate]}]", "absolute path"));
+  EXPECT_TRUE(has("actions:\n  rules: [{name: a, do: slurm_drain, timeout: 3s}]", "do: command"));
   EXPECT_TRUE(has("actions: {dryrun: true}", "dry_run"));
 }
 
