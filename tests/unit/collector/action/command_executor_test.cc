@@ -37,8 +37,8 @@ TEST_F(CommandExecutorTest, IsToldAllOnStandardInput) {
   const std::string print =
       "python3 -c 'import json, sys; c = json.load(sys.stdin); "
       "print(c[\"api\"], c[\"step\"], c[\"target\"], c[\"finding_ids\"][0], len(c[\"reason\"]))'";
-  EXPECT_EQ(Step("do", print).text, "1 do n1.there 01F 29");
-  EXPECT_EQ(Step("undo", print).text, "1 undo n1.there 01F 29");
+  EXPECT_EQ(Step("do", print).text, "1 do n1.there 01F 28");
+  EXPECT_EQ(Step("undo", print).text, "1 undo n1.there 01F 28");
 }
 
 TEST_F(CommandExecutorTest, AnswersByItsExitStatus) {
