@@ -95,6 +95,8 @@ void Alerting::Notify() { parts_->engine->Notify(); }
 
 const AlertApi& Alerting::api() const { return *parts_->api; }
 
+std::vector<std::shared_ptr<const v1::Alert>> Alerting::Current() const { return parts_->engine->Current(); }
+
 std::vector<std::string> Alerting::Problems() const {
   std::vector<std::string> out;
   for (const v1::ReceiverStatus& status : parts_->notifier->Status()) {

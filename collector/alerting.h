@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 
 #include "collector/alert_config.h"
+#include "fleetmark/v1/alert.pb.h"
 
 namespace fleetmark {
 class Clock;
@@ -37,6 +38,8 @@ class Alerting {
   // There may be news among the findings.
   void Notify();
   const AlertApi& api() const;
+  // As AlertEngine::Current.
+  std::vector<std::shared_ptr<const v1::Alert>> Current() const;
   // Receivers that can't be told, one line each.
   std::vector<std::string> Problems() const;
 

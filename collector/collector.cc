@@ -15,6 +15,7 @@
 #include "collector/access/http_guard.h"
 #include "collector/access/node_names.h"
 #include "collector/access/people.h"
+#include "collector/acting.h"
 #include "collector/alerting.h"
 #include "collector/audit_log.h"
 #include "collector/control/lease_table.h"
@@ -30,6 +31,8 @@
 #include "collector/ingest/run_import.h"
 #include "collector/join/join_service.h"
 #include "collector/promql/engine.h"
+#include "collector/query/action_api.h"
+#include "collector/query/action_service.h"
 #include "collector/query/alert_api.h"
 #include "collector/query/alert_http.h"
 #include "collector/query/alert_service.h"
@@ -225,6 +228,7 @@ struct Collector::Parts {
   std::unique_ptr<LeaseTable> leases;
   std::unique_ptr<PlanBook> plans;
   std::unique_ptr<Alerting> alerting;
+  std::unique_ptr<Acting> acting;
   std::unique_ptr<DetectionLoop> detection;
   std::unique_ptr<RemoteWriter> remote_write;
   std::set<std::string> nodes_over_limit;  // that were logged; the committer's
@@ -235,6 +239,7 @@ struct Collector::Parts {
   std::unique_ptr<QueryApi> query;
   std::unique_ptr<QueryService> query_service;
   std::unique_ptr<AlertService> alert_service;
+  std::unique_ptr<ActionService> action_service;
   std::unique_ptr<StoreSeriesSource> series;
   std::unique_ptr<promql::Engine> engine;
   std::unique_ptr<PrometheusRoutes> prometheus;
@@ -284,6 +289,10 @@ absl::Status Collector::Parts::MakeStore(const CollectorConfig& config) {
 absl::Status Collector::Parts::MakeDetection(const CollectorConfig& config) {
   alerting = std::make_unique<Alerting>(config.alerts, *store, RealClock(), metrics);
   FM_RETURN_IF_ERROR(alerting->Load());
+  acting = std::make_unique<Acting>(
+      config.actions, *store, *alerting, [this](v1::Node* node) { sessions.FillLive(node); }, RealClock(),
+      metrics);
+  FM_RETURN_IF_ERROR(acting->Load());
   DetectionLoop::Options options;
   options.store = store.get();
   options.clock = &RealClock();
@@ -363,6 +372,7 @@ std::vector<std::string> Collector::Parts::Problems() const {
   std::vector<std::string> problems = detection->Problems();
   if (const absl::Status state = store->Health(); !state.ok()) problems.push_back(Message(state));
   for (std::string& problem : alerting->Problems()) problems.push_back(std::move(problem));
+  for (std::string& problem : acting->Problems()) problems.push_back(std::move(problem));
   return problems;
 }
 
@@ -398,6 +408,7 @@ void Collector::Parts::MakeQuery() {
   alerts.check_caller = service.check_caller;
   query_service = std::make_unique<QueryService>(service);
   alert_service = std::make_unique<AlertService>(std::move(alerts));
+  action_service = std::make_unique<ActionService>(acting->api(), service.check_caller);
   audit_api = std::make_unique<AuditApi>(store->audit());
   audit_service = std::make_unique<AuditService>(*audit_api, service.check_caller);
 }
@@ -445,6 +456,7 @@ absl::Status Collector::Parts::ServeGrpc(const CollectorConfig& config) {
   builder.RegisterService(ingest->service());
   builder.RegisterService(query_service->service());
   builder.RegisterService(alert_service->service());
+  builder.RegisterService(action_service->service());
   builder.RegisterService(audit_service->service());
   health_service =
       std::make_unique<HealthService>(HealthService::Options{.states = HealthStates(*store)}, RealClock());
@@ -563,6 +575,7 @@ absl::Status Collector::Serve() {
   parts_->detection->Start();
   parts_->fleet_detection->Start();
   parts_->alerting->Start();
+  parts_->acting->Start();
   parts_->maintenance->Start();
   LogInfo("collector serves", {{"grpc", config_.grpc.ToString()},
                                {"http", config_.http.host.empty() ? "none" : config_.http.ToString()},
@@ -590,6 +603,7 @@ void Collector::Stop() {
   if (p.remote_write != nullptr) p.remote_write->Stop();
   if (p.detection != nullptr) p.detection->Stop();
   if (p.fleet_detection != nullptr) p.fleet_detection->Stop();
+  if (p.acting != nullptr) p.acting->Stop();
   if (p.alerting != nullptr) p.alerting->Stop();
   if (p.maintenance != nullptr) p.maintenance->Stop();
   if (p.routes != nullptr) p.routes->EndStreams();

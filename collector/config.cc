@@ -268,6 +268,7 @@ absl::StatusOr<CollectorConfig> ParseCollectorConfig(std::string_view text, cons
   ingest.NoOtherKeys();
   ReadDetection(root.Key("detection"), config);
   config.alerts = ReadAlerts(root.Key("alerts"), folder);
+  config.actions = ReadActions(root.Key("actions"), folder);
   for (YamlValue& item : root.Key("references").Items()) config.references.push_back(ReadReference(item));
   config.limits = ReadLimits(root.Key("limits"));
   absl::Status suites;

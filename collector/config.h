@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include "collector/action_config.h"
 #include "collector/alert_config.h"
 #include "collector/people_config.h"
 #include "collector/promql/query_options.h"
@@ -94,6 +95,7 @@ struct CollectorConfig {
   RemoteWriteConfig remote_write;
   bool receive_remote_write = false;
   AlertsConfig alerts;
+  ActionsConfig actions;
 };
 
 absl::StatusOr<CollectorConfig> LoadCollectorConfig(const std::string& path,

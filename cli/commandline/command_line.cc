@@ -65,6 +65,7 @@ struct CommandLine::Impl {
     DeclareGlobals(app, invocation);
     DeclareViews(app, invocation);
     DeclareAlerts(app, invocation);
+    DeclareActions(app, invocation);
     DeclareOperations(app, invocation);
     DeclareTools(app, invocation);
   }

@@ -20,8 +20,8 @@ struct Candidate {
 };
 
 // A name that only the collector, or a file, knows. `kind` is an OptionInfo's value: NODE, BENCHMARK, METRIC,
-// SUITE, SERIES, RUN, FINDING, ALERT, SILENCE, CONTEXT, READER. `given` has the options and arguments that
-// stand already, by their names without dashes.
+// SUITE, SERIES, RUN, FINDING, ALERT, ACTION, SILENCE, CONTEXT, READER. `given` has the options and arguments
+// that stand already, by their names without dashes.
 struct ValueRequest {
   std::string kind;
   std::map<std::string, std::string> given;

@@ -124,6 +124,13 @@ absl::StatusOr<Candidates> Alerts(const ValueRequest&, Client& client) {
   return found;
 }
 
+absl::StatusOr<Candidates> Actions(const ValueRequest&, Client& client) {
+  FM_ASSIGN_OR_RETURN(const v1::ListActionsResponse response, client.ListActions({}));
+  Candidates found;
+  for (const v1::Action& a : response.actions()) found.push_back({a.action_id(), a.reason()});
+  return found;
+}
+
 absl::StatusOr<Candidates> Silences(const ValueRequest&, Client& client) {
   FM_ASSIGN_OR_RETURN(const v1::ListSilencesResponse response, client.ListSilences({}));
   Candidates found;
@@ -152,11 +159,11 @@ using Ask = absl::StatusOr<Candidates> (*)(const ValueRequest&, Client&);
 
 std::vector<Candidate> CompletionValues(const ValueRequest& request, const Client::Options& options,
                                         Clock& clock) {
-  static const auto* const kAsk =
-      new std::map<std::string, Ask>{{"NODE", Nodes},        {"BENCHMARK", Benchmarks}, {"SUITE", Suites},
-                                     {"METRIC", Metrics},    {"SERIES", Series},        {"RUN", Runs},
-                                     {"ALERT", Alerts},      {"FINDING", Findings},     {"SILENCE", Silences},
-                                     {"RECEIVER", Receivers}};
+  static const auto* const kAsk = new std::map<std::string, Ask>{
+      {"NODE", Nodes},         {"BENCHMARK", Benchmarks}, {"SUITE", Suites},
+      {"METRIC", Metrics},     {"SERIES", Series},        {"RUN", Runs},
+      {"ALERT", Alerts},       {"FINDING", Findings},     {"SILENCE", Silences},
+      {"RECEIVER", Receivers}, {"ACTION", Actions}};
   if (request.kind == "READER") return Readers();
   const auto ask = kAsk->find(request.kind);
   if (ask == kAsk->end()) return {};

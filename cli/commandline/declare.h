@@ -19,6 +19,8 @@ namespace fleetmark::cli {
 void DeclareViews(CLI::App& app, Invocation& invocation);
 // Alerts and silences.
 void DeclareAlerts(CLI::App& app, Invocation& invocation);
+// Actions on nodes, and the switch that stops them.
+void DeclareActions(CLI::App& app, Invocation& invocation);
 // What changes something: notes, runs, imports, backups.
 void DeclareOperations(CLI::App& app, Invocation& invocation);
 // What asks no collector: detection in files, readers, plugins, completion.

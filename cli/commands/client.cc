@@ -20,6 +20,7 @@
 #include "common/net/credentials.h"
 #include "common/net/endpoint.h"
 #include "common/net/grpc_status.h"
+#include "fleetmark/v1/action.grpc.pb.h"
 #include "fleetmark/v1/alert.grpc.pb.h"
 #include "fleetmark/v1/audit.grpc.pb.h"
 #include "fleetmark/v1/fleet.grpc.pb.h"
@@ -107,6 +108,7 @@ struct Client::Impl {
 
   v1::FleetService::Stub& StubOf(const v1::FleetService::Stub*) { return *stub; }
   v1::AlertService::Stub& StubOf(const v1::AlertService::Stub*) { return *alert_stub; }
+  v1::ActionService::Stub& StubOf(const v1::ActionService::Stub*) { return *action_stub; }
   v1::AuditService::Stub& StubOf(const v1::AuditService::Stub*) { return *audit_stub; }
 
   template <typename Stub, typename Request, typename Response>
@@ -151,6 +153,7 @@ struct Client::Impl {
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<v1::FleetService::Stub> stub;
   std::unique_ptr<v1::AlertService::Stub> alert_stub;
+  std::unique_ptr<v1::ActionService::Stub> action_stub;
   std::unique_ptr<v1::AuditService::Stub> audit_stub;
   Mutex mu;
   grpc::ClientContext* following ABSL_GUARDED_BY(mu) = nullptr;
@@ -177,6 +180,7 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const Options& options, 
   }
   impl->stub = v1::FleetService::NewStub(impl->channel);
   impl->alert_stub = v1::AlertService::NewStub(impl->channel);
+  impl->action_stub = v1::ActionService::NewStub(impl->channel);
   impl->audit_stub = v1::AuditService::NewStub(impl->channel);
   return std::unique_ptr<Client>(new Client(std::move(impl)));
 }
@@ -243,6 +247,18 @@ absl::StatusOr<v1::ListEventsResponse> Client::ListEvents(v1::ListEventsRequest 
                           [](const v1::ListEventsResponse& r) { return r.events_size(); });
 }
 
+absl::StatusOr<v1::ListActionsResponse> Client::ListActions(const v1::ListActionsRequest& request) {
+  return impl_->Call(&v1::ActionService::Stub::ListActions, request);
+}
+absl::StatusOr<v1::GetActionResponse> Client::GetAction(const v1::GetActionRequest& request) {
+  return impl_->Call(&v1::ActionService::Stub::GetAction, request);
+}
+absl::StatusOr<v1::SwitchActionsResponse> Client::SwitchActions(const v1::SwitchActionsRequest& request) {
+  return impl_->Call(&v1::ActionService::Stub::SwitchActions, request);
+}
+absl::StatusOr<v1::UndoActionResponse> Client::UndoAction(const v1::UndoActionRequest& request) {
+  return impl_->Call(&v1::ActionService::Stub::UndoAction, request);
+}
 absl::StatusOr<v1::ListAuditResponse> Client::ListAudit(v1::ListAuditRequest request) {
   return impl_->CallPages(&v1::AuditService::Stub::ListAudit, std::move(request),
                           [](const v1::ListAuditResponse& r) { return r.entries_size(); });

@@ -19,6 +19,7 @@
 #include "absl/time/time.h"
 
 #include "common/base/clock.h"
+#include "fleetmark/v1/action.pb.h"
 #include "fleetmark/v1/alert.pb.h"
 #include "fleetmark/v1/audit.pb.h"
 #include "fleetmark/v1/fleet.pb.h"
@@ -68,6 +69,10 @@ class Client {
   absl::StatusOr<v1::ListFindingsResponse> ListFindings(v1::ListFindingsRequest request);
   absl::StatusOr<v1::ListEventsResponse> ListEvents(v1::ListEventsRequest request);
   absl::StatusOr<v1::ListAlertsResponse> ListAlerts(v1::ListAlertsRequest request);
+  absl::StatusOr<v1::ListActionsResponse> ListActions(const v1::ListActionsRequest& request);
+  absl::StatusOr<v1::GetActionResponse> GetAction(const v1::GetActionRequest& request);
+  absl::StatusOr<v1::SwitchActionsResponse> SwitchActions(const v1::SwitchActionsRequest& request);
+  absl::StatusOr<v1::UndoActionResponse> UndoAction(const v1::UndoActionRequest& request);
   absl::StatusOr<v1::ListAuditResponse> ListAudit(v1::ListAuditRequest request);
 
   // Asks for a run and calls `on_progress` for all that is told of it, in this thread, until the run has

@@ -97,6 +97,22 @@ CommandResult AcknowledgeAlert(const AlertOptions& options, Session& session);
 
 CommandResult ShowReceivers(Session& session);
 
+struct ActionsOptions {
+  bool all = false;  // those that are over too
+  std::string node;
+  uint32_t limit = 100;
+};
+CommandResult ListActions(const ActionsOptions& options, Session& session);
+
+struct ActionCommandOptions {
+  std::string id;    // or its last characters
+  std::string note;  // of a stop
+};
+CommandResult ShowAction(const ActionCommandOptions& options, Session& session);
+CommandResult StopActions(const ActionCommandOptions& options, Session& session);
+CommandResult ResumeActions(const ActionCommandOptions& options, Session& session);
+CommandResult UndoAction(const ActionCommandOptions& options, Session& session);
+
 struct SilencesOptions {
   bool all = false;  // past ones too
 };

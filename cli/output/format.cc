@@ -123,6 +123,8 @@ std::string NameOf(v1::Finding::Direction v) {
 }
 std::string NameOf(v1::Finding::State v) { return Enumerator(v1::Finding::State_Name(v), sizeof("STATE")); }
 std::string NameOf(v1::Event::Kind v) { return Enumerator(v1::Event::Kind_Name(v), sizeof("KIND")); }
+std::string NameOf(v1::ActionKind v) { return Enumerator(v1::ActionKind_Name(v), sizeof("ACTION_KIND")); }
+std::string NameOf(v1::Action::State v) { return Enumerator(v1::Action::State_Name(v), sizeof("STATE")); }
 std::string NameOf(v1::AlertLife::State v) {
   return Enumerator(v1::AlertLife::State_Name(v), sizeof("STATE"));
 }

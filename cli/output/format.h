@@ -12,6 +12,7 @@
 
 #include "absl/time/time.h"
 
+#include "fleetmark/v1/action.pb.h"
 #include "fleetmark/v1/alert.pb.h"
 #include "fleetmark/v1/fleet.pb.h"
 
@@ -56,6 +57,8 @@ std::string NameOf(v1::Finding::Kind kind);
 std::string NameOf(v1::Finding::Direction direction);
 std::string NameOf(v1::Finding::State state);
 std::string NameOf(v1::Event::Kind kind);
+std::string NameOf(v1::ActionKind kind);
+std::string NameOf(v1::Action::State state);
 std::string NameOf(v1::AlertLife::State state);
 std::string NameOf(v1::AlertClass alert_class);
 std::string NameOf(v1::AlertSeverity severity);

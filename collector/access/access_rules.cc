@@ -35,6 +35,10 @@ AccessRule Alert(const char* method, Role least, Effect effect = kReads) {
   return {kGrpc, absl::StrCat("/fleetmark.v1.AlertService/", method), least, kApi, effect};
 }
 
+AccessRule Action(const char* method, Role least, Effect effect = kReads) {
+  return {kGrpc, absl::StrCat("/fleetmark.v1.ActionService/", method), least, kApi, effect};
+}
+
 std::vector<AccessRule> OwnRoutes() {
   return {
       // The page itself holds no secret; what it asks for does.
@@ -130,6 +134,11 @@ std::vector<AccessRule> GrpcMethods() {
       Alert("AckAlert", kOperator, kChanges),
       Alert("AddSilence", kOperator, kChanges),
       Alert("EndSilence", kOperator, kChanges),
+
+      Action("ListActions", kViewer),
+      Action("GetAction", kViewer),
+      Action("SwitchActions", kOperator, kChanges),
+      Action("UndoAction", kOperator, kChanges),
 
       {kGrpc, "/fleetmark.v1.AuditService/ListAudit", kAdmin},
 

@@ -6,13 +6,13 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
 namespace fleetmark::collector {
 namespace {
 
-constexpr size_t kMaxAnswerBytes = 64 * 1024;
 constexpr absl::Duration kConnectTimeout = absl::Seconds(5);
 constexpr absl::Duration kMaxRetryAfter = absl::Minutes(10);
 
@@ -45,10 +45,15 @@ Easy NewHandle() {
   return Easy(curl_easy_init());
 }
 
+struct Download {
+  const size_t max_bytes;
+  std::string body;
+};
+
 size_t TakeAnswer(char* data, size_t size, size_t count, void* to) {
-  auto& body = *static_cast<std::string*>(to);
-  const size_t room = kMaxAnswerBytes - std::min(kMaxAnswerBytes, body.size());
-  body.append(data, std::min(room, size * count));
+  auto& download = *static_cast<Download*>(to);
+  const size_t room = download.max_bytes - std::min(download.max_bytes, download.body.size());
+  download.body.append(data, std::min(room, size * count));
   return size * count;  // the rest is read and forgotten; the time limit bounds it
 }
 
@@ -108,28 +113,35 @@ absl::Status ToStatus(CURLcode code, const char* detail) {
 
 }  // namespace
 
-absl::StatusOr<PostAnswer> SendHttpPost(const OutgoingPost& post, const std::atomic<bool>& cancelled) {
+absl::StatusOr<HttpAnswer> SendHttp(const OutgoingRequest& request, const std::atomic<bool>& cancelled) {
   const Easy curl = NewHandle();
   if (curl == nullptr) return absl::UnavailableError("libcurl: no memory");
   char detail[CURL_ERROR_SIZE] = "";
-  PostAnswer answer;
+  Download download{request.max_answer_bytes, {}};
   List headers;
-  for (const auto& [name, value] : post.headers) headers.Add(absl::StrCat(name, ": ", value));
+  for (const auto& [name, value] : request.headers) headers.Add(absl::StrCat(name, ": ", value));
   headers.Add("Expect:");  // no waiting for a 100 that small servers never send
-  SetCommon(curl.get(), post.url, "http,https", post.timeout, post.ca_file, cancelled);
+  SetCommon(curl.get(), request.url, "http,https", request.timeout, request.ca_file, cancelled);
   curl_easy_setopt(curl.get(), CURLOPT_ERRORBUFFER, detail);
   curl_easy_setopt(curl.get(), CURLOPT_HTTPHEADER, headers.get());
-  curl_easy_setopt(curl.get(), CURLOPT_POSTFIELDS, post.body.data());
-  curl_easy_setopt(curl.get(), CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(post.body.size()));
+  curl_easy_setopt(curl.get(), CURLOPT_CUSTOMREQUEST, request.method.c_str());
+  if (request.body.empty() && request.method == "GET") {
+    curl_easy_setopt(curl.get(), CURLOPT_HTTPGET, 1L);
+  } else {
+    curl_easy_setopt(curl.get(), CURLOPT_POSTFIELDS, request.body.data());
+    curl_easy_setopt(curl.get(), CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+  }
   curl_easy_setopt(curl.get(), CURLOPT_WRITEFUNCTION, TakeAnswer);
-  curl_easy_setopt(curl.get(), CURLOPT_WRITEDATA, &answer.body);
+  curl_easy_setopt(curl.get(), CURLOPT_WRITEDATA, &download);
   const CURLcode code = curl_easy_perform(curl.get());
   if (code != CURLE_OK) return ToStatus(code, detail);
   long status = 0;
   curl_off_t retry_after = 0;
   curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &status);
   curl_easy_getinfo(curl.get(), CURLINFO_RETRY_AFTER, &retry_after);
+  HttpAnswer answer;
   answer.status = static_cast<int>(status);
+  answer.body = std::move(download.body);
   answer.retry_after = std::clamp(absl::Seconds(retry_after), absl::ZeroDuration(), kMaxRetryAfter);
   return answer;
 }

@@ -1,7 +1,7 @@
-// Requests to other servers by libcurl: HTTP posts and mail. The only place that includes curl.
+// Requests to other servers by libcurl: HTTP and mail. The only place that includes curl.
 //
 // Each call has one time limit for all of it, so that a server that hangs, answers a byte a minute, or lost
-// its connection without saying so costs no more than that; it takes at most 64 KiB of an answer, follows no
+// its connection without saying so costs no more than that; it takes a bounded part of an answer, follows no
 // redirect, and speaks no other protocol than it was told.
 //
 // Thread-safety: functions without state, but for `cancelled`, which may be set from any thread: the call
@@ -12,6 +12,7 @@
 #define FLEETMARK_COLLECTOR_NOTIFY_CURL_TRANSPORT_H_
 
 #include <atomic>
+#include <cstddef>
 #include <map>
 #include <string>
 #include <vector>
@@ -22,21 +23,23 @@
 
 namespace fleetmark::collector {
 
-struct OutgoingPost {
+struct OutgoingRequest {
+  std::string method = "POST";
   std::string url;  // http:// or https://
   std::map<std::string, std::string> headers;
   std::string body;
   absl::Duration timeout = absl::Seconds(10);
   std::string ca_file;  // for https; empty: the system's
+  size_t max_answer_bytes = 64 << 10;
 };
 
-struct PostAnswer {
+struct HttpAnswer {
   int status = 0;
   std::string body;            // cut short
   absl::Duration retry_after;  // zero: it gave none, or a date
 };
 
-absl::StatusOr<PostAnswer> SendHttpPost(const OutgoingPost& post, const std::atomic<bool>& cancelled);
+absl::StatusOr<HttpAnswer> SendHttp(const OutgoingRequest& request, const std::atomic<bool>& cancelled);
 
 struct OutgoingMail {
   std::string server;          // smtp://host:port or smtps://host:port

@@ -29,7 +29,7 @@ absl::StatusOr<std::string> ReadSecret(const std::string& path) {
 SendResult Unreachable(const absl::Status& status) { return {SendResult::kUnreachable, Message(status), {}}; }
 
 // 408, 429 and 5xx may be taken later; every other refusal is for good.
-SendResult JudgeAnswer(const absl::StatusOr<PostAnswer>& answer) {
+SendResult JudgeAnswer(const absl::StatusOr<HttpAnswer>& answer) {
   if (!answer.ok()) return Unreachable(answer.status());
   const std::string text =
       absl::StrCat("HTTP status ", answer->status, answer->status / 100 == 2 ? "" : ": ",
@@ -48,7 +48,7 @@ class HttpSender : public NoticeSender {
 
  protected:
   SendResult Post(const std::string& path, std::string body, std::map<std::string, std::string> headers) {
-    OutgoingPost post;
+    OutgoingRequest post;
     post.url = receiver_.url;
     if (!receiver_.url_file.empty()) {
       const absl::StatusOr<std::string> url = ReadSecret(receiver_.url_file);
@@ -67,7 +67,7 @@ class HttpSender : public NoticeSender {
     post.body = std::move(body);
     post.timeout = receiver_.timeout;
     post.ca_file = receiver_.ca_file;
-    return JudgeAnswer(SendHttpPost(post, cancelled_));
+    return JudgeAnswer(SendHttp(post, cancelled_));
   }
 
   const HttpReceiver receiver_;

@@ -13,20 +13,6 @@
 namespace fleetmark::collector {
 namespace {
 
-absl::StatusOr<std::string> IdKey(const char* what, const std::string& text) {
-  const std::optional<UlidBytes> id = UlidFromText(text);
-  if (!id.has_value())
-    return absl::InvalidArgumentError(absl::StrCat(what, " must be a ULID of 26 characters"));
-  return UlidKey(*id);
-}
-
-// alert_history: the alert's ULID, then the entry's number.
-std::string HistoryKey(const std::string& alert_key, uint64_t sequence) {
-  std::string key = alert_key;
-  AppendU64(&key, sequence);
-  return key;
-}
-
 // notices, dead_notices: the receiver and NUL, the alert's ULID, the notice's number.
 absl::StatusOr<std::string> EncodeNoticeKey(const NoticeKey& key) {
   FM_ASSIGN_OR_RETURN(const std::string alert, IdKey("alert_id", key.alert_id));

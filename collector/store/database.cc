@@ -36,13 +36,13 @@ constexpr std::string_view kFormatKey = "format";
 
 // Indexed by Family. RocksDB's own "default" must exist and stays empty.
 constexpr std::array kFamilyNames = {
-    "meta",           "nodes",     "groups",       "group_stats",    "rows",
-    "chunks",         "tier_days", "tiers",        "runs",           "runs_by_time",
-    "run_index",      "run_logs",  "findings",     "open_findings",  "events",
-    "events_by_node", "senders",   "dirty_groups", "detector_state", "alerts",
-    "alert_history",  "notices",   "dead_notices", "silences",       "audit",
+    "meta",           "nodes",         "groups",         "group_stats",    "rows",         "chunks",
+    "tier_days",      "tiers",         "runs",           "runs_by_time",   "run_index",    "run_logs",
+    "findings",       "open_findings", "events",         "events_by_node", "senders",      "dirty_groups",
+    "detector_state", "alerts",        "alert_history",  "notices",        "dead_notices", "silences",
+    "audit",          "actions",       "action_history",
 };
-static_assert(kFamilyNames.size() == static_cast<size_t>(Family::kAudit) + 1);
+static_assert(kFamilyNames.size() == static_cast<size_t>(Family::kActionHistory) + 1);
 
 rocksdb::Slice ToSlice(std::string_view s) { return {s.data(), s.size()}; }
 std::string_view ToView(const rocksdb::Slice& s) { return {s.data(), s.size()}; }

@@ -53,6 +53,8 @@ enum class Family {
   kDeadNotices,
   kSilences,
   kAudit,
+  kActions,
+  kActionHistory,
 };
 
 // Changes that become durable together.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "absl/strings/str_cat.h"
+
 #include "common/base/ulid.h"
 
 namespace fleetmark::collector {
@@ -199,6 +201,18 @@ std::string EncodeNodeUlidKey(std::string_view node, const UlidBytes& id) {
 }
 
 std::string UlidKey(const UlidBytes& id) { return std::string(id.data(), id.size()); }
+
+absl::StatusOr<std::string> IdKey(const char* field, const std::string& text) {
+  const std::optional<UlidBytes> id = UlidFromText(text);
+  if (id.has_value()) return UlidKey(*id);
+  return absl::InvalidArgumentError(absl::StrCat(field, " must be a ULID of 26 characters"));
+}
+
+std::string HistoryKey(const std::string& ulid_key, uint64_t sequence) {
+  std::string key = ulid_key;
+  AppendU64(&key, sequence);
+  return key;
+}
 
 std::string SenderKey(std::string_view node, std::string_view epoch) {
   return NodePrefix(node).append(epoch);

@@ -15,6 +15,8 @@
 #include <string>
 #include <string_view>
 
+#include "absl/status/statusor.h"
+
 namespace fleetmark::collector {
 
 // The 128 bits of a ULID; sorts as the text does.
@@ -98,8 +100,12 @@ std::string NodePrefix(std::string_view node);
 std::string EncodeNodeTimeKey(std::string_view node, const TimeKey& key);
 std::string EncodeNodeUlidKey(std::string_view node, const UlidBytes& id);
 
-// run_index, run_logs, findings
+// run_index, run_logs, findings, alerts, actions
 std::string UlidKey(const UlidBytes& id);
+// Of an id that a caller gave in `field`. InvalidArgument, which names the field, if it is no ULID.
+absl::StatusOr<std::string> IdKey(const char* field, const std::string& text);
+// alert_history, action_history: the ULID's key, then the entry's number
+std::string HistoryKey(const std::string& ulid_key, uint64_t sequence);
 
 // senders
 std::string SenderKey(std::string_view node, std::string_view epoch);

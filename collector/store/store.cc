@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "collector/store/action_tables.h"
 #include "collector/store/alert_tables.h"
 #include "collector/store/audit_table.h"
 #include "collector/store/commit.h"
@@ -47,6 +48,7 @@ struct Store::Impl {
   Options options;
   std::unique_ptr<Database> db;
   std::unique_ptr<AlertTables> alerts;
+  std::unique_ptr<ActionTables> actions;
   std::unique_ptr<AuditTable> audit;
   std::atomic<uint64_t> findings_version{1};
 
@@ -113,6 +115,7 @@ absl::StatusOr<std::unique_ptr<Store>> Store::Open(const Options& options) {
   database.env = options.env;
   FM_ASSIGN_OR_RETURN(impl->db, Database::Open(database));
   impl->alerts = std::make_unique<AlertTables>(impl->db.get());
+  impl->actions = std::make_unique<ActionTables>(impl->db.get());
   impl->audit = std::make_unique<AuditTable>(impl->db.get());
   FM_ASSIGN_OR_RETURN(const std::optional<std::string> value, impl->db->Get(Family::kMeta, kCountersKey));
   if (value.has_value()) {
@@ -224,6 +227,7 @@ absl::Status Store::PutFleetEvaluation(const FleetEvaluation& evaluation) {
 uint64_t Store::FindingsVersion() const { return impl_->findings_version; }
 
 AlertTables& Store::alerts() { return *impl_->alerts; }
+ActionTables& Store::actions() { return *impl_->actions; }
 
 AuditTable& Store::audit() { return *impl_->audit; }
 

@@ -33,6 +33,7 @@ class Env;
 
 namespace fleetmark::collector {
 
+class ActionTables;
 class AlertTables;
 class AuditTable;
 
@@ -169,6 +170,7 @@ class Store {
 
   // These live as long as the store.
   AlertTables& alerts();
+  ActionTables& actions();
   AuditTable& audit();
 
   // OK while writes are taken; else why not.

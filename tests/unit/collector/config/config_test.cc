@@ -28,6 +28,45 @@ TEST(CollectorConfig, DefaultsAndReferences) {
   EXPECT_FALSE(config.references[0].reference.has_upper());
 }
 
+TEST(CollectorConfig, ActionsAreOffAndDryByDefault) {
+  const CollectorConfig none = ParseCollectorConfig("data_dir: d\n", "c.yaml", "/etc").value();
+  EXPECT_FALSE(none.actions.enabled);
+  EXPECT_TRUE(none.actions.dry_run);
+  EXPECT_EQ(none.actions.limits.max_nodes, 1u);
+  const CollectorConfig config = ParseCollectorConfig(
+                                     "data_dir: d\nactions:\n  enabled: true\n  dry_run: false\n  limits: "
+                                     "{max_nodes: 3, max_share: 0.2}\n"
+                                     "  rules: [{name: drain, do: slurm_drain, match: {class: slow}}]\n",
+                                     "c.yaml", "/etc")
+                                     .value();
+  EXPECT_TRUE(config.actions.enabled);
+  EXPECT_FALSE(config.actions.dry_run);
+  EXPECT_EQ(config.actions.limits.max_nodes, 3u);
+  EXPECT_EQ(config.actions.kubernetes.url, "https://kubernetes.default.svc");
+  ASSERT_EQ(config.actions.rules.size(), 1u);
+  EXPECT_EQ(config.actions.rules[0].kind, v1::ACTION_KIND_SLURM_DRAIN);
+}
+
+TEST(CollectorConfig, FaultsOfActionsNameTheirPlace) {
+  const auto has = [](const std::string& text, const std::string& fault) {
+    return Fault(text).find(fault) != std::string::npos;
+  };
+  EXPECT_TRUE(has("actions: {enabled: true}", "c.yaml:2:"));
+  EXPECT_TRUE(has("actions: {enabled: true}", "needs at least one rule"));
+  EXPECT_TRUE(has("actions:\n  rules: [{name: a, do: slurm_drian}]", "c.yaml:3:"));
+  EXPECT_TRUE(has("actions:\n  rules: [{name: a, do: slurm_drian}]", "slurm_drain"));
+  EXPECT_TRUE(
+      has("actions:\n  rules: [{name: a, do: slurm_drain}, {name: a, do: slurm_drain}]", "another rule 'a'"));
+  EXPECT_TRUE(has("actions: {limits: {max_share: 5}}", "actions.limits.max_share"));
+  EXPECT_TRUE(has("actions: {evidence: {benchmarks: 1}}", "actions.evidence.benchmarks"));
+  EXPECT_TRUE(has("actions: {slurm: {scontrol: bin/scontrol}}", "absolute path"));
+  EXPECT_TRUE(has("actions: {kubernetes: {url: nowhere}}", "actions.kubernetes.url"));
+  EXPECT_TRUE(has("actions:\n  rules: [{name: a, do: command}]", "command"));
+  EXPECT_TRUE(has("actions:\n  rules: [{name: a, do: command, command: [isolate]}]", "absolute path"));
+  EXPECT_TRUE(has("actions:\n  rules: [{name: a, do: slurm_drain, timeout: 3s}]", "do: command"));
+  EXPECT_TRUE(has("actions: {dryrun: true}", "dry_run"));
+}
+
 TEST(CollectorConfig, Prometheus) {
   const CollectorConfig automatic = ParseCollectorConfig("data_dir: d\n", "c.yaml", "/etc").value();
   EXPECT_EQ(automatic.prometheus.lookback, absl::ZeroDuration());
