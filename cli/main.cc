@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "cli/commandline/command_line.h"
-#include "cli/completion.h"
-#include "cli/completion_script.h"
-#include "cli/completion_values.h"
-#include "cli/help_page.h"
-#include "cli/man_page.h"
+#include "cli/commandline/completion.h"
+#include "cli/commandline/completion_script.h"
+#include "cli/commandline/completion_values.h"
+#include "cli/commandline/help_page.h"
+#include "cli/commandline/man_page.h"
 #include "common/base/signals.h"
 #include "common/base/status.h"
 

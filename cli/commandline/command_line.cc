@@ -6,7 +6,7 @@
 #include "absl/strings/str_join.h"
 
 #include "cli/commandline/declare.h"
-#include "cli/help_page.h"
+#include "cli/commandline/help_page.h"
 #include "common/model/labels.h"
 
 namespace fleetmark::cli {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "cli/command_info.h"
+#include "cli/commandline/command_info.h"
 #include "cli/commandline/invocation.h"
 
 namespace fleetmark::cli {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
-#include "cli/command_info.h"
+#include "cli/commandline/command_info.h"
 #include "cli/commandline/invocation.h"
 
 namespace fleetmark::cli {

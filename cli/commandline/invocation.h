@@ -7,9 +7,9 @@
 #include <functional>
 #include <string>
 
-#include "cli/client.h"
-#include "cli/commands.h"
-#include "cli/output.h"
+#include "cli/commands/client.h"
+#include "cli/commands/commands.h"
+#include "cli/output/output.h"
 
 namespace fleetmark::cli {
 

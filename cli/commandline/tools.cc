@@ -1,5 +1,5 @@
+#include "cli/commandline/completion_script.h"
 #include "cli/commandline/declare.h"
-#include "cli/completion_script.h"
 #include "common/base/status.h"
 
 namespace fleetmark::cli {

@@ -17,6 +17,12 @@ std::string Quoted(const std::string& text) {
   return out + "\"";
 }
 
+// ReFrame writes references that it refuses itself down all the same.
+bool IsValid(const v1::Reference& reference) {
+  if (reference.lower() > 0 || reference.upper() < 0) return false;
+  return reference.value() > 0 ? reference.lower() >= -1 : reference.value() == 0 || reference.upper() <= 1;
+}
+
 // The shortest text that is the same number again.
 std::string Exact(double number) {
   char text[32];
@@ -26,7 +32,7 @@ std::string Exact(double number) {
 }  // namespace
 
 void ReferenceList::Add(const HistoryMetric& metric) {
-  if (!metric.reference.has_value()) return;
+  if (!metric.reference.has_value() || !IsValid(*metric.reference)) return;
   const Key key{metric.metric.benchmark, metric.metric.metric, metric.metric.labels};
   if (references_.size() >= kMaxReferences && !references_.contains(key)) return;
   Entry& entry = references_[key];

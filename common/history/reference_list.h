@@ -17,7 +17,8 @@ class ReferenceList {
  public:
   static constexpr size_t kMaxReferences = 100'000;  // more are left out
 
-  // Of each benchmark, metric and labels the newest counts.
+  // Of each benchmark, metric and labels the newest counts. One with tolerances that ReFrame refuses does
+  // not.
   void Add(const HistoryMetric& metric);
   size_t size() const { return references_.size(); }
 

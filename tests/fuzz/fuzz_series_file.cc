@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "cli/series_file.h"
+#include "cli/commands/series_file.h"
 #include "common/detect/series_analysis.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

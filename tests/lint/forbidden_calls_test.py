@@ -26,7 +26,7 @@ RULES = [
 # A plugin has no Clock: it stands alone, and measures time.
 PLUGIN_MAY = {"the time comes from a Clock", "waits go through Clock::WaitUntil", "daemons log; libraries return"}
 # A program text that is written for others, not run here.
-TEMPLATES = {"cli/plugin_templates.cc"}
+TEMPLATES = {"cli/commands/plugin_templates.cc"}
 
 
 def without_comments(text):

@@ -86,8 +86,11 @@ test('one alert is silenced with a reason, its history says so, and the silence 
 }));
 
 test('by keys alone: two are chosen and acknowledged at once', on('#/', async (page) => {
-  await page.keyboard.press('g');
-  await page.keyboard.press('a');
+  await until('the page hears keys', async () => {  // it listens a moment after it is shown
+    await page.keyboard.press('g');
+    await page.keyboard.press('a');
+    return page.url().endsWith('#/alerts');
+  }, 30);
   await page.waitForSelector('.alert');
   for (const key of ['j', 'x', 'j', 'x', 'a']) await page.keyboard.press(key);
   await page.waitForSelector('dialog[open]');

@@ -1,13 +1,13 @@
 // What completion offers for a line, and that help and manual page leave nothing of the declaration out.
-#include "cli/completion.h"
+#include "cli/commandline/completion.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "cli/command_info.h"
-#include "cli/completion_script.h"
-#include "cli/help_page.h"
-#include "cli/man_page.h"
+#include "cli/commandline/command_info.h"
+#include "cli/commandline/completion_script.h"
+#include "cli/commandline/help_page.h"
+#include "cli/commandline/man_page.h"
 
 namespace fleetmark::cli {
 namespace {

@@ -5,13 +5,13 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "cli/arguments.h"
-#include "cli/exit_code.h"
-#include "cli/format.h"
-#include "cli/plugin_templates.h"
-#include "cli/progress_view.h"
-#include "cli/table.h"
-#include "cli/text.h"
+#include "cli/commands/arguments.h"
+#include "cli/commands/plugin_templates.h"
+#include "cli/commands/progress_view.h"
+#include "cli/output/exit_code.h"
+#include "cli/output/format.h"
+#include "cli/output/table.h"
+#include "cli/output/text.h"
 #include "common/base/status.h"
 
 namespace fleetmark::cli {

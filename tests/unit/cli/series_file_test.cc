@@ -1,4 +1,4 @@
-#include "cli/series_file.h"
+#include "cli/commands/series_file.h"
 
 #include <string>
 #include <vector>

@@ -134,6 +134,11 @@ TEST(ReferenceList, TheNewestOfASeriesCountsAndItIsConfiguration) {
   EXPECT_EQ(list.size(), 1U);
   EXPECT_THAT(list.Yaml(), HasSubstr("references:\n  - benchmark: \"Bw\"\n    metric: bw\n    labels:\n"));
   EXPECT_THAT(list.Yaml(), HasSubstr("    value: 100\n    unit: \"MB/s\"\n    lower: -0.05\n"));
+  HistoryMetric wrong = Read("reframe", kHeader + Row("n01", "2026-07-04T10:00:00", "99.5")).metrics[0];
+  wrong.metric.metric = "other";
+  wrong.reference->set_lower(0.1);
+  list.Add(wrong);
+  EXPECT_EQ(list.size(), 1U);
   EXPECT_EQ(ReferenceList().Yaml(), "references: []\n");
 }
 
