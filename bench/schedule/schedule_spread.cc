@@ -1,8 +1,10 @@
-// A fleet's starts over a week, minute by minute, as the agents' schedules make them.
+// A fleet's starts over a week, minute by minute, as the agents' schedules make them; with --share also what
+// the runs take of each node's time with that budget.
 //
-// usage: schedule_spread SUITE.yaml [--nodes N] [--days N] [--json FILE]
+// usage: schedule_spread SUITE.yaml [--nodes N] [--days N] [--share S] [--json FILE]
 //
-// Exit status: 0 the largest minute of all starts has at most 1.5 times the mean, 1 more, 2 wrong arguments.
+// Exit status: 0 the largest minute of all starts has at most 1.5 times the mean and no node is over its
+// budget, 1 otherwise, 2 wrong arguments.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -12,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
+#include "bench/schedule/budget_week.h"
 #include "bench/schedule/start_spread.h"
 #include "common/base/status.h"
 
@@ -24,6 +27,7 @@ struct Arguments {
   std::string suite;
   int nodes = 10'000;
   int days = 7;
+  double share = 0;  // 0: no budget is looked at
   std::string json;
 };
 
@@ -39,6 +43,22 @@ std::string Json(const Arguments& args, const std::vector<StartSpread>& spreads)
                       absl::StrJoin(items, ","), "]}\n");
 }
 
+int ReportBudget(const Arguments& args) {
+  const auto week = MeasureBudgetWeek(args.suite, args.nodes, absl::Hours(24) * args.days, args.share);
+  if (!week.ok()) {
+    fprintf(stderr, "%s\n", Message(week.status()).c_str());
+    return 2;
+  }
+  printf("\nbudget %.4f of each node's time: %lu runs of %lu that were due\n", args.share, week->runs,
+         week->asked);
+  printf("spent: mean %.3f of it, most of a node %.3f, worst 24 h of a node %.3f; longest run %s\n",
+         week->mean_share / args.share, week->largest_share / args.share, week->largest_day / args.share,
+         absl::FormatDuration(week->longest_run).c_str());
+  printf("over the budget: %d nodes; over a day's and one run in some 24 h: %d nodes\n", week->nodes_over,
+         week->nodes_over_day);
+  return week->nodes_over + week->nodes_over_day == 0 ? 0 : 1;
+}
+
 int Main(const Arguments& args) {
   const auto spreads = MeasureStartSpread(args.suite, args.nodes, absl::Hours(24) * args.days);
   if (!spreads.ok()) {
@@ -52,7 +72,8 @@ int Main(const Arguments& args) {
            s.mean_minute, s.largest_minute, s.smallest_minute, s.ratio());
   }
   if (!args.json.empty()) std::ofstream(args.json) << Json(args, *spreads);
-  return spreads->back().ratio() <= kLargestRatio ? 0 : 1;
+  const int budget = args.share > 0 ? ReportBudget(args) : 0;
+  return budget != 0 ? budget : spreads->back().ratio() <= kLargestRatio ? 0 : 1;
 }
 
 }  // namespace
@@ -67,6 +88,8 @@ int main(int argc, char** argv) {
       args.nodes = std::atoi(argv[++i]);
     } else if (arg == "--days" && has_value) {
       args.days = std::atoi(argv[++i]);
+    } else if (arg == "--share" && has_value) {
+      args.share = std::atof(argv[++i]);
     } else if (arg == "--json" && has_value) {
       args.json = argv[++i];
     } else if (arg[0] != '-' && args.suite.empty()) {
@@ -77,7 +100,7 @@ int main(int argc, char** argv) {
     }
   }
   if (args.suite.empty() || args.nodes <= 0 || args.days <= 0) {
-    fprintf(stderr, "usage: %s SUITE.yaml [--nodes N] [--days N] [--json FILE]\n", argv[0]);
+    fprintf(stderr, "usage: %s SUITE.yaml [--nodes N] [--days N] [--share S] [--json FILE]\n", argv[0]);
     return 2;
   }
   return fleetmark::bench::Main(args);

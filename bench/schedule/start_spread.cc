@@ -1,27 +1,13 @@
 #include "bench/schedule/start_spread.h"
 
 #include <algorithm>
-#include <filesystem>
-
-#include "absl/strings/str_cat.h"
 
 #include "agent/benchmark_set.h"
-#include "agent/config.h"
+#include "bench/schedule/suite.h"
 #include "common/base/status.h"
 
 namespace fleetmark::bench {
 namespace {
-
-// As clusters name them: neighbours differ in a digit.
-std::string NodeName(int i) { return absl::StrCat("rack", i / 40, "-node", i % 40, ".cluster.example"); }
-
-absl::StatusOr<std::vector<BenchmarkConfig>> ReadSuite(const std::string& file) {
-  const std::string text =
-      absl::StrCat("node: {name: n}\ncollectors: ['127.0.0.1:1']\nplugin_paths: [.]\n",
-                   "data_dir: d\ninclude: ['", std::filesystem::absolute(file).string(), "']\n");
-  FM_ASSIGN_OR_RETURN(agent::AgentConfig config, agent::ParseAgentConfig(text, "bench", "/"));
-  return std::move(config.benchmarks);
-}
 
 StartSpread Summarise(const std::string& benchmark, const std::vector<uint64_t>& minutes) {
   StartSpread spread;
