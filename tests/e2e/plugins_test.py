@@ -13,7 +13,7 @@ class PluginsTest(EndToEndTest):
     def test_each_runs_once_and_its_metrics_are_series(self):
         collector = self.collector()
         manifests = {name: yaml.safe_load((BUILD / "plugins" / name / "manifest.yaml").read_text()) for name in PLUGINS}
-        benchmarks = [{"name": name, "plugin": name, "schedule": "manual", "params": manifests[name]["self_check"]["params"]}
+        benchmarks = [{"name": name, "plugin": name, "schedule": "every 24h", "params": manifests[name]["self_check"]["params"]}
                       for name in PLUGINS]
         agent = self.agent("n1", [f"127.0.0.1:{collector.grpc_port}"], benchmarks).start()
         wait_for("the node is there", lambda: collector.all("nodes", "nodes"))

@@ -33,7 +33,6 @@ class FsMetadata(unittest.TestCase):
         with tempfile.TemporaryDirectory() as work:
             child = Plugin("fs_metadata").start(
                 work, {"directory": str(self.folder), "files": 1000, "repetitions": 100, "pause": 0.05})
-            child.stdin.close()
             end = time.monotonic() + 20
             while not any(self.folder.glob(".fleetmark-metadata-*/f*")) and time.monotonic() < end:
                 time.sleep(0.01)
