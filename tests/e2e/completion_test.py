@@ -35,7 +35,7 @@ def zsh_line(script, typed, env, seconds=30):
                     seen += os.read(fd, 65536)
 
     try:
-        os.write(fd, f"autoload -Uz compinit && compinit -u -d /dev/null; source {shlex.quote(str(script))}; "
+        os.write(fd, f"autoload -Uz compinit && compinit -u -D; source {shlex.quote(str(script))}; "
                      "echo rea''dy\n".encode())
         until(b"ready")
         # The line is shown, not run: its beginning becomes an echo. What is echoed while it is typed holds
