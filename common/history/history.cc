@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -87,8 +86,10 @@ class Historian {
  public:
   Historian(std::string_view tool, const HistoryOptions& options) : tool_(tool), options_(options) {}
 
-  History Read(const parse::ParsedOutput& output) {
-    for (const parse::Metric& metric : output.metrics) {
+  // Lets go of each metric once it is read, as there may be very many.
+  History Read(parse::ParsedOutput output) {
+    for (parse::Metric& entry : output.metrics) {
+      const parse::Metric metric = std::exchange(entry, {});
       if (metric.origin.failed) {
         ++history_.unusable;
       } else if (const absl::Status added = Add(metric); !added.ok()) {
@@ -140,18 +141,16 @@ class Historian {
   }
 
   void TellApart(ImportedMetric* metric) {
-    int64_t& seen =
-        seen_[{metric->node, metric->benchmark, metric->metric, metric->labels, metric->time_unix_ns}];
-    metric->time_unix_ns += kNsPerMs * seen++;
+    std::string key =
+        absl::StrCat(metric->node, "\n", metric->benchmark, "\n", metric->metric, "\n", metric->time_unix_ns);
+    for (const auto& [name, value] : metric->labels) absl::StrAppend(&key, "\n", name, "=", value);
+    metric->time_unix_ns += kNsPerMs * seen_[std::move(key)]++;
   }
 
   const std::string_view tool_;
   const HistoryOptions& options_;
   History history_;
-  // How often a metric came at a moment.
-  std::map<std::tuple<std::string, std::string, std::string, std::map<std::string, std::string>, int64_t>,
-           int64_t>
-      seen_;
+  std::map<std::string, int64_t> seen_;  // how often a metric came at a moment
 };
 
 }  // namespace
@@ -163,7 +162,7 @@ absl::StatusOr<History> ReadHistory(std::string_view tool, std::string_view text
   std::string error;
   const parse::OutputBounds bounds = {.metrics = kMaxHistoryMetrics, .problems = kMaxHistoryMetrics};
   if (!parse::ReadOutput(reader, text, "", &output, &error, bounds)) return absl::InternalError(error);
-  return Historian(tool, options).Read(output);
+  return Historian(tool, options).Read(std::move(output));
 }
 
 }  // namespace fleetmark
