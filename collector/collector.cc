@@ -44,6 +44,7 @@
 #include "collector/query/query_service.h"
 #include "collector/query/static_files.h"
 #include "collector/query/store_series_source.h"
+#include "collector/remote/reframe_receiver.h"
 #include "collector/remote/remote_writer.h"
 #include "collector/remote/write_receiver.h"
 #include "collector/store/backups.h"
@@ -355,7 +356,8 @@ void Collector::Parts::MakeIngest(const CollectorConfig& config) {
         detection->Notify();
       },
       RealClock(), ingest_metrics);
-  import = std::make_unique<RunImport>(*store, *committer, RealClock());
+  import = std::make_unique<RunImport>(*store, *committer, RealClock(),
+                                       std::min(config.keep_samples, config.keep_runs));
   IngestService::Options options;
   options.collector_version = FM_VERSION;
   options.max_records_per_second = config.max_records_per_second;
@@ -432,9 +434,9 @@ absl::Status Collector::Parts::ServeHttp(const CollectorConfig& config) {
   prometheus->Register(*http);
   ServeAlerts(alerting->api(), RealClock(), *http);
   ServeAudit(*audit_api, RealClock(), *http);
-  if (config.receive_remote_write) {
-    ServeRemoteWrite(*http, [this](const v1::ImportRunsRequest& request) { return import->Import(request); });
-  }
+  const ImportFn take = [this](const v1::ImportRunsRequest& request) { return import->Import(request); };
+  if (config.receive_remote_write) ServeRemoteWrite(*http, take);
+  if (config.receive_reframe) ServeReframeRecords(*http, take);
   if (!config.web_dir.empty()) FM_RETURN_IF_ERROR(ServeFolder(config.web_dir, *http));
   return http->Start(config.http.host, config.http.port).status();
 }

@@ -284,6 +284,7 @@ absl::StatusOr<CollectorConfig> ParseCollectorConfig(std::string_view text, cons
   config.remote_write = ReadRemoteWrite(root.Key("remote_write"), folder);
   YamlValue import = root.Key("import");
   config.receive_remote_write = import.Key("remote_write").Bool(false);
+  config.receive_reframe = import.Key("reframe").Bool(false);
   import.NoOtherKeys();
   root.NoOtherKeys();
   FM_RETURN_IF_ERROR(AllFaults(reader.status(), suites));

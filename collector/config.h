@@ -94,6 +94,7 @@ struct CollectorConfig {
   promql::QueryOptions prometheus;
   RemoteWriteConfig remote_write;
   bool receive_remote_write = false;
+  bool receive_reframe = false;
   AlertsConfig alerts;
   ActionsConfig actions;
 };

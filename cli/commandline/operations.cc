@@ -1,7 +1,17 @@
+#include <utility>
+
 #include "cli/commandline/declare.h"
 
 namespace fleetmark::cli {
 namespace {
+
+// How records are written, and what they are.
+constexpr std::pair<const char*, const char*> kImports[] = {
+    {"openmetrics", "The OpenMetrics format, with times"},
+    {"csv", "Rows with a header: time, node, benchmark, metric, value, unit, labels"},
+    {"reframe", "ReFrame's run reports and performance logs"},
+    {"superbench", "SuperBench's results-summary.jsonl"},
+    {"googlebenchmark", "Google Benchmark's JSON and CSV"}};
 
 void AddOperations(CLI::App& app, Invocation& invocation) {
   CLI::App* command = nullptr;
@@ -30,20 +40,21 @@ void AddOperations(CLI::App& app, Invocation& invocation) {
 void AddImport(CLI::App& app, Invocation& invocation) {
   CLI::App* import = app.add_subcommand("import", "Other tools' records into the collector");
   import->require_subcommand(1);
-  for (const char* format : {"openmetrics", "csv"}) {
+  for (const auto& [format, summary] : kImports) {
     CLI::App* command = nullptr;
-    const bool csv = std::string(format) == "csv";
-    auto o = AddCommand<ImportOptions>(
-        *import, format,
-        csv ? "Rows with a header: time, node, benchmark, metric, value, unit, labels"
-            : "A file in the OpenMetrics format, with times",
-        invocation, ImportFile, command);
+    auto o = AddCommand<ImportOptions>(*import, format, summary, invocation, ImportRecords, command);
     o->format = format;
-    command->add_option("file", o->file, "The file; - reads standard input")->required();
-    if (csv) continue;
-    command->add_option("--node", o->node, "The node of samples without a label node or instance");
-    command->add_option("--benchmark", o->benchmark,
-                        "The benchmark of samples without a label benchmark or job; default imported");
+    command->add_option("file", o->files, "Files, and folders with such; - reads standard input")->required();
+    if (o->format == "csv") continue;
+    command->add_option("--node", o->node, "The node of records that name none");
+    command->add_option("--benchmark", o->benchmark, "The benchmark of records that name none");
+    if (o->format == "openmetrics") continue;
+    command->add_option("--time", o->time, "When records without a time were measured");
+    command->add_option("--time-zone", o->time_zone, "The zone of times that name none; default UTC");
+    if (o->format != "reframe") continue;
+    command->add_option(
+        "--references", o->references,
+        "Write the tests' references to this file, as the collector's configuration takes them");
   }
 }
 

@@ -59,8 +59,8 @@ CommandResult Switch(bool stop, const ActionCommandOptions& options, Session& se
   request.set_by(AskedBy());
   request.set_note(options.note);
   FM_ASSIGN_OR_RETURN(const v1::SwitchActionsResponse response, session.client.SwitchActions(request));
-  if (session.output.json()) {
-    FM_RETURN_IF_ERROR(session.output.Json(response));
+  if (session.output.document()) {
+    FM_RETURN_IF_ERROR(session.output.Document(response));
   } else {
     session.output.Say(
         stop ? "stopped: nothing is done to nodes, or taken back, until `fleetmark actions resume`"
@@ -77,8 +77,8 @@ CommandResult ListActions(const ActionsOptions& options, Session& session) {
   request.set_node(options.node);
   request.set_limit(options.limit);
   FM_ASSIGN_OR_RETURN(const v1::ListActionsResponse response, session.client.ListActions(request));
-  if (session.output.json()) {
-    FM_RETURN_IF_ERROR(session.output.Json(response));
+  if (session.output.document()) {
+    FM_RETURN_IF_ERROR(session.output.Document(response));
   } else {
     PrintList(response, session);
   }
@@ -90,8 +90,8 @@ CommandResult ShowAction(const ActionCommandOptions& options, Session& session) 
   v1::GetActionRequest request;
   request.set_action_id(options.id);
   FM_ASSIGN_OR_RETURN(const v1::GetActionResponse response, session.client.GetAction(request));
-  if (session.output.json()) {
-    FM_RETURN_IF_ERROR(session.output.Json(response));
+  if (session.output.document()) {
+    FM_RETURN_IF_ERROR(session.output.Document(response));
     return kExitOk;
   }
   const v1::Action& action = response.action();
@@ -120,8 +120,8 @@ CommandResult UndoAction(const ActionCommandOptions& options, Session& session) 
   request.set_action_id(options.id);
   request.set_by(AskedBy());
   FM_ASSIGN_OR_RETURN(const v1::UndoActionResponse response, session.client.UndoAction(request));
-  if (session.output.json()) {
-    FM_RETURN_IF_ERROR(session.output.Json(response));
+  if (session.output.document()) {
+    FM_RETURN_IF_ERROR(session.output.Document(response));
   } else {
     session.output.Say(absl::StrCat("is taken back: ", NameOf(response.action().kind()), " of ",
                                     response.action().target()));

@@ -144,11 +144,13 @@ struct NoteOptions {
 CommandResult AddNote(const NoteOptions& options, Session& session);
 
 struct ImportOptions {
-  std::string format;           // openmetrics or csv
-  std::string file;             // "-": standard input
-  std::string node, benchmark;  // for samples that name none
+  std::string format;              // csv, openmetrics, or a tool of common/history/history.h
+  std::vector<std::string> files;  // and folders; "-": standard input
+  std::string node, benchmark;     // for records that name none
+  std::string time, time_zone;     // for records without a time, for times without a zone
+  std::string references;          // the file to write the references to that the records hold
 };
-CommandResult ImportFile(const ImportOptions& options, Session& session);
+CommandResult ImportRecords(const ImportOptions& options, Session& session);
 
 struct RunOptions {
   std::string node, benchmark;

@@ -1,10 +1,6 @@
 // fleetmark parse: what a program printed, read by one of the readers of plugins/parse.
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
-#include <iostream>
-#include <iterator>
-#include <sstream>
 #include <string>
 #include <utility>
 
@@ -13,6 +9,7 @@
 #include "absl/strings/str_join.h"
 
 #include "cli/commands/commands.h"
+#include "cli/commands/input.h"
 #include "cli/output/table.h"
 #include "cli/output/text.h"
 #include "common/base/status.h"
@@ -22,25 +19,6 @@ namespace fleetmark::cli {
 namespace {
 
 constexpr size_t kMaxOptionsBytes = 1 << 20;
-
-// All of `in`, or a byte more than `limit`: what is too long is for the reader to tell.
-std::string ReadUpTo(std::istream& in, size_t limit) {
-  std::string text;
-  char buffer[1 << 16];
-  while (text.size() <= limit && (in.read(buffer, sizeof(buffer)), in.gcount() > 0)) {
-    text.append(buffer, static_cast<size_t>(in.gcount()));
-  }
-  return text;
-}
-
-absl::StatusOr<std::string> ReadInput(const std::string& path, size_t limit) {
-  if (path == "-") return ReadUpTo(std::cin, limit);
-  std::ifstream file(path, std::ios::binary);
-  // A folder opens, but nothing can be read of it.
-  if (!file || (file.peek(), file.bad())) return absl::NotFoundError(absl::StrCat(path, " can't be read"));
-  file.clear();
-  return ReadUpTo(file, limit);
-}
 
 // "@FILE" is a file's text.
 absl::StatusOr<std::string> OptionsText(const std::string& options) {

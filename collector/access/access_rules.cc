@@ -102,6 +102,7 @@ std::vector<AccessRule> PrometheusRoutes() {
       Prom(kGet, "/rules"),
       Prom(kGet, "/alerts"),
       Http(kPost, "/api/v1/write", kOperator, kRemoteWrite, kRecords),
+      Http(kPost, "/api/v1/reframe", kOperator, kRemoteWrite, kRecords),
   };
 }
 

@@ -64,6 +64,11 @@ absl::Status RunImport::Check(const v1::NodeRun& run) const {
   if (absl::FromUnixNanos(run.run().started_unix_ns()) > latest) {
     return absl::InvalidArgumentError("started_unix_ns is in the future");
   }
+  if (absl::FromUnixNanos(run.run().started_unix_ns()) < clock_.Now() - kept_) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("older than the ", absl::ToInt64Hours(kept_) / 24,
+                     " days for which samples and runs are kept (store.keep.samples, store.keep.runs)"));
+  }
   if (run.ByteSizeLong() > limits::kRecordBytes) return absl::InvalidArgumentError("the run is too large");
   return absl::OkStatus();
 }

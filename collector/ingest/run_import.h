@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
 #include "collector/store/store.h"
 #include "common/base/clock.h"
@@ -29,8 +30,9 @@ class RunImport {
  public:
   static constexpr int kMaxRuns = 10'000;
 
-  RunImport(Store& store, Committer& committer, Clock& clock)
-      : store_(store), committer_(committer), clock_(clock) {}
+  // A run that is older than `kept` is refused: the store would drop it.
+  RunImport(Store& store, Committer& committer, Clock& clock, absl::Duration kept = absl::InfiniteDuration())
+      : store_(store), committer_(committer), clock_(clock), kept_(kept) {}
 
   absl::StatusOr<v1::ImportRunsResponse> Import(const v1::ImportRunsRequest& request);
 
@@ -43,6 +45,7 @@ class RunImport {
   Store& store_;
   Committer& committer_;
   Clock& clock_;
+  const absl::Duration kept_;
   Mutex importing_;  // held during a whole import
 };
 

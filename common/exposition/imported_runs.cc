@@ -85,7 +85,7 @@ absl::Status ImportedRuns::Add(const ImportedMetric& metric, size_t line) {
   made.set_name(metric.metric);
   made.set_unit(metric.unit.empty() ? "1" : metric.unit);
   made.set_value(metric.value);
-  made.set_better(v1::BETTER_NONE);
+  made.set_better(metric.better);
   made.mutable_labels()->insert(metric.labels.begin(), metric.labels.end());
 
   Run& entry = runs_[{metric.node, metric.benchmark, metric.time_unix_ns}];

@@ -28,6 +28,7 @@ struct ImportedMetric {
   std::map<std::string, std::string> labels;
   double value = 0;
   int64_t time_unix_ns = 0;
+  v1::Better better = v1::BETTER_NONE;
 };
 
 // For what a sample in Prometheus' terms leaves open.

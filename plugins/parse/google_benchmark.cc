@@ -91,6 +91,12 @@ void ReadDocument(const JsonDocument& document, Report& report) {
   if (context != nullptr && StringIn(*context, "library_build_type") == "debug") {
     report.Warning(document.line, "the benchmark library was built without optimisation");
   }
+  if (context != nullptr) {
+    const std::string program = StringIn(*context, "executable");
+    report.SetOrigin({.time = StringIn(*context, "date"),
+                      .node = StringIn(*context, "host_name"),
+                      .benchmark = program.substr(program.rfind('/') + 1)});
+  }
   for (const Json& entry : *entries) EntryReader(document, report).Read(entry);
 }
 

@@ -63,7 +63,9 @@ void Report::Add(Metric metric, size_t line) {
     return Invalid(line, Join({"'", metric.name, "' has more than ", std::to_string(kMaxLabels), " labels"}));
   }
   metric.labels = std::move(labels);
-  if (output_.metrics.size() >= kMaxMetrics) {
+  metric.origin = origin_;
+  metric.line = line;
+  if (output_.metrics.size() >= bounds_.metrics) {
     ++dropped_metrics_;
   } else {
     output_.metrics.push_back(std::move(metric));
@@ -90,11 +92,11 @@ bool Report::AddText(const MetricKind& kind, std::string_view text, Labels label
 
 void Report::AddProblem(Outcome outcome, size_t line, std::string_view sentence) {
   output_.outcome = std::max(output_.outcome, outcome);
-  if (++problems_ > kMaxProblems) return;
+  if (++problems_ > bounds_.problems) return;
   const std::string_view shown = line == 0 || hide_lines_ ? std::string_view() : Trim(text_.LineText(line));
   std::string text(sentence);
   if (!shown.empty() && !Contains(sentence, shown)) text += Join({": ", Shorten(shown, kShownLineBytes)});
-  output_.problems.push_back({line, std::move(text), outcome == Outcome::kOk});
+  output_.problems.push_back({line, std::move(text), outcome == Outcome::kOk, outcome});
 }
 
 ParsedOutput Report::Take(std::string_view what) {
@@ -102,15 +104,15 @@ ParsedOutput Report::Take(std::string_view what) {
     Invalid(0, Join({"the text is longer than ", std::to_string(kMaxTextBytes >> 20), " MiB"}));
   }
   if (dropped_metrics_ > 0) {
-    Invalid(0, Join({"more than ", std::to_string(kMaxMetrics), " metrics"}));
+    Invalid(0, Join({"more than ", std::to_string(bounds_.metrics), " metrics"}));
   }
   if (output_.metrics.empty() && output_.outcome == Outcome::kOk) {
     Invalid(0, Join({"there is no ", what, " in the text", hide_lines_ ? "" : "; ",
                      hide_lines_ ? "" : LastLines(text_)}));
   }
-  if (problems_ > kMaxProblems) {
+  if (problems_ > bounds_.problems) {
     output_.problems.back() = {
-        0, Join({"and ", std::to_string(problems_ - kMaxProblems + 1), " more problems"})};
+        0, Join({"and ", std::to_string(problems_ - bounds_.problems + 1), " more problems"})};
   }
   return std::move(output_);
 }

@@ -34,6 +34,14 @@ struct Reference {
   std::optional<double> upper;
 };
 
+// What a history needs besides, as far as the text says it: when, where and by what it was measured.
+struct Origin {
+  std::string time;       // as written: Unix seconds, or a date with or without a zone
+  std::string node;       // host names, with commas
+  std::string benchmark;  // test or program
+  bool failed = false;    // its program ended badly, so that its numbers are not for use
+};
+
 struct Metric {
   std::string name;
   double value = 0;  // finite
@@ -41,12 +49,15 @@ struct Metric {
   std::string better;  // higher, lower or none
   Labels labels;
   std::optional<Reference> reference;
+  Origin origin = {};
+  size_t line = 0;
 };
 
 struct Problem {
   size_t line = 0;  // from 1; 0 if it is about no single line
   std::string text;
-  bool warning = false;  // the outcome stands all the same
+  bool warning = false;                 // the outcome stands all the same
+  Outcome outcome = Outcome::kInvalid;  // what it makes the outcome at least
 };
 
 // A name and label set may come several times: repetitions, in the order of the text. The metrics are for use
@@ -60,6 +71,11 @@ struct ParsedOutput {
 inline constexpr size_t kMaxMetrics = 10'000;
 inline constexpr size_t kMaxProblems = 100;  // more are counted in the last one
 
+struct OutputBounds {
+  size_t metrics = kMaxMetrics;
+  size_t problems = kMaxProblems;
+};
+
 // How a reader writes a metric.
 struct MetricKind {
   std::string_view name;
@@ -70,13 +86,16 @@ struct MetricKind {
 
 class Report {
  public:
-  explicit Report(const Text& text) : text_(text) {}
+  explicit Report(const Text& text, OutputBounds bounds = {}) : text_(text), bounds_(bounds) {}
 
   // From now on problems don't show the text of their line.
   void HideLines() { hide_lines_ = true; }
 
   // Added to those of every metric from now on; they win.
   void SetLabels(Labels labels) { labels_ = std::move(labels); }
+
+  // Of every metric from now on.
+  void SetOrigin(Origin origin) { origin_ = std::move(origin); }
 
   // A value that is not finite becomes a warning instead of a metric. Names and labels are brought into the
   // project's form and bounds.
@@ -105,7 +124,9 @@ class Report {
   void AddProblem(Outcome outcome, size_t line, std::string_view sentence);
 
   const Text& text_;
+  OutputBounds bounds_;
   Labels labels_;
+  Origin origin_;
   bool hide_lines_ = false;
   ParsedOutput output_;
   size_t problems_ = 0;

@@ -248,9 +248,10 @@ std::string CheckOptions(const Reader& reader, const Options& options) {
   return reader.check == nullptr ? "" : reader.check(options);
 }
 
-ParsedOutput ReadOutput(const Reader& reader, std::string_view text, const Options& options) {
+ParsedOutput ReadOutput(const Reader& reader, std::string_view text, const Options& options,
+                        OutputBounds bounds) {
   const Text lines(text);
-  Report report(lines);
+  Report report(lines, bounds);
   if (const Options* labels = ObjectIn(options, "labels"); labels != nullptr) {
     report.SetLabels(labels->get<Labels>());
   }
@@ -261,7 +262,7 @@ ParsedOutput ReadOutput(const Reader& reader, std::string_view text, const Optio
 }
 
 bool ReadOutput(std::string_view reader_name, std::string_view text, std::string_view options,
-                ParsedOutput* output, std::string* error) {
+                ParsedOutput* output, std::string* error, OutputBounds bounds) {
   const Reader* reader = FindReader(reader_name);
   if (reader == nullptr) {
     *error = Join({"there is no reader '", reader_name, "'; `fleetmark parse --list` names them"});
@@ -270,7 +271,7 @@ bool ReadOutput(std::string_view reader_name, std::string_view text, std::string
   const std::optional<Options> parsed = options.empty() ? Options::object() : ParseJson(options);
   *error = parsed ? CheckOptions(*reader, *parsed) : "the options are not JSON";
   if (!error->empty()) return false;
-  *output = ReadOutput(*reader, text, *parsed);
+  *output = ReadOutput(*reader, text, *parsed, bounds);
   return true;
 }
 

@@ -51,12 +51,13 @@ const Reader* FindReader(std::string_view name);
 std::string CheckOptions(const Reader& reader, const nlohmann::json& options);
 
 // `options` must have passed CheckOptions.
-ParsedOutput ReadOutput(const Reader& reader, std::string_view text, const nlohmann::json& options);
+ParsedOutput ReadOutput(const Reader& reader, std::string_view text, const nlohmann::json& options,
+                        OutputBounds bounds = {});
 
 // The same for those who have no JSON library: `options` is a JSON object as text, or empty. False, with the
 // reason in `*error`, when there is no such reader or the options are wrong.
 bool ReadOutput(std::string_view reader, std::string_view text, std::string_view options,
-                ParsedOutput* output, std::string* error);
+                ParsedOutput* output, std::string* error, OutputBounds bounds = {});
 
 // One JSON object: outcome; metrics with name, value, unit, better, labels and, where there is one,
 // reference; problems with line, text and severity (error or warning).

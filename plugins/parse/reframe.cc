@@ -59,9 +59,13 @@ ReframeResult ResultOf(std::string_view word) {
 
 void CheckExitCode(std::string_view result, std::string_view test, std::string_view exit_code, size_t line,
                    Report& report) {
-  const auto code = FiniteNumber(exit_code);
-  if (ResultOf(result) != ReframeResult::kPass || !code || *code == 0) return;
+  if (ResultOf(result) != ReframeResult::kPass || !IsBadExitCode(exit_code)) return;
   report.Failed(line, Join({"test '", test, "' passed, but its job ended with status ", exit_code}));
+}
+
+bool IsBadExitCode(std::string_view exit_code) {
+  const auto code = FiniteNumber(exit_code);
+  return code && *code != 0;
 }
 
 void AddTestName(std::string_view display_name, Labels* labels) {

@@ -37,6 +37,9 @@ ReframeResult ResultOf(std::string_view word);
 void CheckExitCode(std::string_view result, std::string_view test, std::string_view exit_code, size_t line,
                    Report& report);
 
+// Did the job end badly, whatever the test says?
+bool IsBadExitCode(std::string_view exit_code);
+
 // "Base %p=v %fixture.q=w ~scope": labels `test` and `parameters`; what ReFrame's command line generates
 // (node, partition, repetition) is left out.
 void AddTestName(std::string_view display_name, Labels* labels);

@@ -284,6 +284,7 @@ class LogReader {
     if (ResultOf(result) == ReframeResult::kExpectedFailure)
       report_.Warning(line, Join({"test '", name, "' failed as expected"}));
     if (ResultOf(result) == ReframeResult::kSkip) ++skipped_;
+    SetOrigin(fields);
     const std::string variable = FieldOf(fields, {"perf_var"});
     if (!variable.empty()) return AddValue(fields, variable, "perf", line, report_);
     for (const auto& [column, text] : fields) {
@@ -291,6 +292,15 @@ class LogReader {
       const std::string metric = column.substr(0, column.size() - 6);
       AddValue(fields, metric, metric, line, report_);
     }
+  }
+
+  void SetOrigin(const Fields& fields) {
+    Labels labels = LabelsOf(fields);
+    report_.SetOrigin(
+        {.time = FieldOf(fields, {"job_completion_time_unix", "job_completion_time", "completion_time"}),
+         .node = labels["nodes"],
+         .benchmark = labels["test"],
+         .failed = IsBadExitCode(FieldOf(fields, {"job_exitcode"}))});
   }
 
   // 3.x: "time|reframe 3.10.1|info|jobid=J|metric=value|ref=R (l=L, u=U)|unit"; and the handler `file` of
@@ -310,6 +320,10 @@ class LogReader {
     ++rows_;
     Labels labels;
     AddInfo(info, &labels);
+    const std::string_view begin = Trim(line.text);
+    const std::string_view time = begin.substr(0, begin.find_first_of("|]"));
+    report_.SetOrigin(
+        {.time = std::string(time.substr(time.starts_with("[") ? 1 : 0)), .benchmark = labels["test"]});
     AddReframeValue({.name = std::string(Trim(name)),
                      .value = ReadNumber(value),
                      .unit = std::string(Trim(unit)),

@@ -45,6 +45,14 @@ std::string NodesOf(const Json& test) {
   return FirstOf(test, {"job_nodelist", "job_nodelist_folded"});
 }
 
+// When the job ended; in the oldest reports the session's end must do.
+std::string TimeOf(const Json& test, const Json* session) {
+  std::string microseconds = StringIn(test, "job_completion_time_us");
+  if (microseconds.size() > 6) return microseconds.insert(microseconds.size() - 6, ".");
+  const std::string time = FirstOf(test, {"job_completion_time_unix", "job_completion_time"});
+  return time.empty() && session != nullptr ? FirstOf(*session, {"time_end_unix", "time_end"}) : time;
+}
+
 class TestCase {
  public:
   TestCase(const Json& test, const JsonDocument& document) : test_(test), document_(document) {
@@ -75,6 +83,12 @@ class TestCase {
   std::string Result() const { return StringIn(test_, "result"); }
   std::string ExitCode() const { return FirstOf(test_, {"job_exitcode"}); }
   std::string Name() const { return FirstOf(test_, {"display_name", "name", "unique_name"}); }
+  Origin WhereAndWhen(const Json* session) const {
+    return {.time = TimeOf(test_, session),
+            .node = labels_.at("nodes"),
+            .benchmark = labels_.at("test"),
+            .failed = IsBadExitCode(ExitCode())};
+  }
   std::string Reason() const {
     const std::string phase = FirstOf(test_, {"fail_phase"});
     const std::string reason = FirstOf(test_, {"fail_reason"});
@@ -192,6 +206,7 @@ void ReadRun(const JsonDocument& document, Report& report) {
     const Json* tests = ArrayIn(run, "testcases");
     for (size_t i = 0; tests != nullptr && i < tests->size(); ++i) {
       const TestCase test((*tests)[i], document);
+      report.SetOrigin(test.WhereAndWhen(session));
       test.AddValues(report);
       CheckExitCode(test.Result(), test.Name(), test.ExitCode(), document.line, report);
       verdicts.Add(test);
@@ -211,6 +226,10 @@ void ReadRecord(const JsonDocument& document, Report& report) {
   labels["partition"] = StringIn(record, "check_partition");
   labels["environ"] = StringIn(record, "check_environ");
   labels["nodes"] = NodesOf(record);
+  report.SetOrigin({.time = FirstOf(record, {"check_job_completion_time_unix", "check_job_completion_time"}),
+                    .node = labels["nodes"],
+                    .benchmark = labels["test"],
+                    .failed = IsBadExitCode(FirstOf(record, {"check_job_exitcode"}))});
   for (const auto& item : record.items()) {
     const auto prefix = std::string_view("check_perf_");
     const std::string_view key = item.key();

@@ -151,6 +151,7 @@ void ReadSuperBench(const Options&, Report& report) {
       continue;
     }
     const std::string node = StringIn(document.value, "node");
+    report.SetOrigin({.node = node});
     for (const auto& item : document.value.items())
       ReadEntry(item.key(), item.value(), node, document, report);
   }

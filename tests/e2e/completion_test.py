@@ -14,7 +14,7 @@ import unittest
 from harness import BIN, BUILD, EndToEndTest, cli, free_port
 
 ROWS = "time,node,benchmark,metric,value,unit\n" + "".join(
-    f"2026-05-01T00:00:{i:02}Z,node-{i % 3},stream,triad,{100 + i},GB/s\n" for i in range(6))
+    f"{time.time() - 3600 + i},node-{i % 3},stream,triad,{100 + i},GB/s\n" for i in range(6))
 
 
 def zsh_line(script, typed, env, seconds=30):

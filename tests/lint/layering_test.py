@@ -39,8 +39,10 @@ FOREIGN = {
     r"numa\.h": ("plugins",),
 }
 
-# Independent of what CMake says. The readers of other tools' output (plugins/parse) are the plugins' and the
-# command line's alike.
+# Who besides the plugins may include the readers of other tools' output (plugins/parse).
+READERS_USERS = ("cli", "common/history")
+
+# Independent of what CMake says.
 NEVER = {
     "common": ("agent", "collector", "cli", "plugins"),
     "agent": ("collector", "cli", "plugins"),
@@ -95,7 +97,7 @@ def problems_of_file(layers, path, text, ours):
             if re.match(pattern, include) and not any(is_below(path, p) for p in places):
                 yield f"{path}: {include} belongs only in {', '.join(places) or 'no file yet'}"
         top = path.split("/")[0]
-        of_readers = top == "cli" and folder_of(include) == "plugins/parse"
+        of_readers = folder_of(include) == "plugins/parse" and any(is_below(path, p) for p in READERS_USERS)
         forbidden = include.split("/")[0] in NEVER.get(top, ()) and not of_readers
         if forbidden and (include in ours or include.startswith("fleetmark/")):
             yield f"{path}: {top} must not include {include}"

@@ -33,6 +33,13 @@ class SelfCheck(unittest.TestCase):
         self.assertTrue(result.done, result)
         self.assertTrue(all(line["labels"]["numa_node"].isdigit() for line in result.of("metric")), result)
 
+    def test_latency_of_each_numa_node(self):
+        result = Plugin("mem_latency").run({"per_node": True, "sizes": "16KiB", "loads": 100000, "repetitions": 2})
+        self.assertTrue(result.done and result.of("metric"), result)
+        self.assertTrue(all(line["labels"]["numa_node"].isdigit() for line in result.of("metric")), result)
+        self.assertNotIn("numa_node", Plugin("mem_latency").run(
+            {"sizes": "16KiB", "loads": 100000, "repetitions": 2}).of("metric")[0]["labels"])
+
     def test_parameters_out_of_range_end_with_78(self):
         for name, params, word in (
                 ("mem_bandwidth", {"repetitions": 1}, "repetitions"),

@@ -87,16 +87,18 @@ TEST(CollectorConfig, RemoteWriteAndImport) {
   const CollectorConfig none = ParseCollectorConfig("data_dir: d\n", "c.yaml", "/etc").value();
   EXPECT_EQ(none.remote_write.url.server, "");
   EXPECT_FALSE(none.receive_remote_write);
+  EXPECT_FALSE(none.receive_reframe);
   const CollectorConfig config =
       ParseCollectorConfig(
           "data_dir: d\nremote_write: {url: 'http://h:8428/api/v1/write', queue_bytes: "
-          "20MiB, bearer_token_file: t}\nimport: {remote_write: true}\n",
+          "20MiB, bearer_token_file: t}\nimport: {remote_write: true, reframe: true}\n",
           "c.yaml", "/etc")
           .value();
   EXPECT_EQ(config.remote_write.url.server, "http://h:8428");
   EXPECT_EQ(config.remote_write.bearer_token_file, "/etc/t");
   EXPECT_EQ(config.remote_write.queue_bytes, 20 << 20);
   EXPECT_TRUE(config.receive_remote_write);
+  EXPECT_TRUE(config.receive_reframe);
   EXPECT_NE(Fault("remote_write: {timeout: 1s}").find("url"), std::string::npos);
   EXPECT_NE(Fault("remote_write: {url: 'h:8428'}").find("http://"), std::string::npos);
   EXPECT_NE(Fault("remote_write: {url: 'http://h', queue_bytes: 1MiB}"), "");

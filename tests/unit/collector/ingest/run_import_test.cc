@@ -84,6 +84,18 @@ TEST_F(RunImportTest, StoredOnceHoweverOften) {
   EXPECT_EQ(store_->GetRun(request.runs(0).run().run_id())->run().trigger(), v1::TRIGGER_IMPORT);
 }
 
+TEST_F(RunImportTest, WhatTheStoreWouldDropIsRefused) {
+  RunImport import(*store_, *committer_, RealClock(), absl::Hours(24 * 90));
+  v1::ImportRunsRequest request;
+  Add(&request, "n1", absl::ToUnixNanos(RealClock().Now() - absl::Hours(24 * 91)), 1);
+  Add(&request, "n1", absl::ToUnixNanos(RealClock().Now() - absl::Hours(24 * 89)), 1);
+  const auto response = import.Import(request);
+  ASSERT_TRUE(response.ok()) << response.status();
+  EXPECT_EQ(response->stored(), 1U);
+  ASSERT_EQ(response->refused_size(), 1);
+  EXPECT_THAT(response->refused(0).reason(), HasSubstr("older than the 90 days"));
+}
+
 TEST_F(RunImportTest, BadRunsAreRefusedAlone) {
   v1::ImportRunsRequest request;
   for (int i = 0; i < 6; ++i) Add(&request, "n1", kTime + i, i);

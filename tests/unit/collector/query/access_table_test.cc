@@ -30,6 +30,7 @@
 #include "collector/query/prometheus_routes.h"
 #include "collector/query/query_api.h"
 #include "collector/query/static_files.h"
+#include "collector/remote/reframe_receiver.h"
 #include "collector/remote/write_receiver.h"
 #include "common/base/clock.h"
 #include "common/base/file.h"
@@ -103,6 +104,7 @@ class AccessTableTest : public StoreFixture {
     audit_ = std::make_unique<AuditApi>(store_->audit());
     ServeAudit(*audit_, RealClock(), server);
     ServeRemoteWrite(server, [](const v1::ImportRunsRequest&) { return v1::ImportRunsResponse(); });
+    ServeReframeRecords(server, [](const v1::ImportRunsRequest&) { return v1::ImportRunsResponse(); });
     const std::string page = folder_ + "/page";
     EXPECT_TRUE(MakeFolders(page + "/assets").ok());
     for (const char* file : {"/index.html", "/icon.svg", "/assets/main-1.js"}) {
