@@ -25,11 +25,14 @@ namespace {
 
 constexpr uint32_t kNodesAtOnce = 1000;
 
-// The launcher is installed beside the collector.
+// Built, the launcher is beside the collector; installed, in a folder of the collector's package, since the
+// agent's has it in /usr/bin.
 std::string LauncherPath() {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  return (self.parent_path() / "fleetmark-launch").string();
+  const auto beside = self.parent_path() / "fleetmark-launch";
+  const auto installed = self.parent_path().parent_path() / "lib/fleetmark/collector/fleetmark-launch";
+  return (std::filesystem::exists(installed, error) ? installed : beside).string();
 }
 
 // A node whose agent was never seen gives results by import: alerts alone tell whether it is well.

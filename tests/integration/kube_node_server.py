@@ -5,6 +5,7 @@ patch with an old resourceVersion is 409, a second object of a name 409 AlreadyE
 import copy
 import http.server
 import json
+import ssl
 import threading
 import urllib.parse
 
@@ -34,7 +35,7 @@ class KubeNodes:
     """`forbidden`: verbs that are refused. `before_patch`: called once, with the lock held, before the next patch. `lose`:
     the next patch is done and its answer lost. `hang`: nothing is answered."""
 
-    def __init__(self, names):
+    def __init__(self, names, certificate=None):
         self.nodes = {name: node(name) for name in names}
         self.events, self.requests = {}, []
         self.forbidden, self.before_patch, self.lose = set(), None, False
@@ -43,7 +44,13 @@ class KubeNodes:
         handler = type("Handler", (_Handler,), {"kube": self})
         self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self.http.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.http.server_address[1]}"
+        scheme = "http"
+        if certificate:
+            tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            tls.load_cert_chain(*certificate)
+            self.http.socket = tls.wrap_socket(self.http.socket, server_side=True)
+            scheme = "https"
+        self.url = f"{scheme}://127.0.0.1:{self.http.server_address[1]}"
         threading.Thread(target=self.http.serve_forever, args=(0.05,), daemon=True).start()
 
     def close(self):

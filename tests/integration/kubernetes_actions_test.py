@@ -21,11 +21,12 @@ class KubernetesActionsTest(unittest.TestCase):
         self.addCleanup(self.kube.close)
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
+        self.folder, self.ca = pathlib.Path(folder.name), ""
         self.token = pathlib.Path(folder.name) / "token"
         self.token.write_text(kube_node_server.TOKEN + "\n")
 
     def run_probe(self, kind, verb, *more):
-        return subprocess.run([str(PROBE), self.kube.url, str(self.token), "", kind, verb, *(more or (ID, "n1"))],
+        return subprocess.run([str(PROBE), self.kube.url, str(self.token), str(self.ca), kind, verb, *(more or (ID, "n1"))],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30).stdout
 
     def step(self, kind, verb, action=ID, mark=("uid-n1", "boot-1"), node="n1"):
@@ -136,6 +137,23 @@ class KubernetesActionsTest(unittest.TestCase):
         for verb in ("do", "check", "undo"):
             self.expect(CORDON, verb, "again", "imed out")
         self.assertIn("DEADLINE_EXCEEDED", self.run_probe(CORDON, "away"))
+
+    def test_only_a_server_of_the_authority_gets_the_token(self):
+        certificates = []
+        for name in ("ours", "others"):
+            certificate, key = self.folder / f"{name}.crt", self.folder / f"{name}.key"
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                            "-keyout", key, "-out", certificate, "-subj", f"/CN={name}", "-days", "2", "-addext",
+                            "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+            certificates.append((certificate, key))
+        self.kube.close()
+        self.kube = kube_node_server.KubeNodes(["n1"], certificates[0])
+        self.addCleanup(self.kube.close)
+        self.ca = certificates[1][0]
+        self.expect(CORDON, "do", "refused", "certificate")
+        self.assertEqual(self.kube.requests, [])
+        self.ca = certificates[0][0]
+        self.expect(CORDON, "do", "done")
 
     def test_an_event_is_made_once(self):
         self.expect(EVENT, "do", "done")
