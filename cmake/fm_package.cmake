@@ -13,7 +13,7 @@ install(TARGETS fleetmark-agent fleetmark-launch fleetmark-gpu-probe
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT agent)
 install(TARGETS fleetmark-collector RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT collector)
 # The collector's own, for the programs that actions call: the agent's package may not be there.
-install(PROGRAMS $<TARGET_FILE:fleetmark-launch> DESTINATION lib/fleetmark/collector COMPONENT collector)
+install(TARGETS fleetmark-launch RUNTIME DESTINATION lib/fleetmark/collector COMPONENT collector)
 install(TARGETS fleetmark RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT cli)
 install(FILES ${CMAKE_BINARY_DIR}/man/fleetmark.1.gz DESTINATION share/man/man1 COMPONENT cli)
 install(FILES ${CMAKE_BINARY_DIR}/completion/fleetmark DESTINATION share/bash-completion/completions COMPONENT cli)

@@ -46,8 +46,8 @@ class Output {
   // One that is JSON already, without a newline at its end.
   absl::Status DocumentText(const std::string& json) const;
 
-  // The table in the format asked for (not a document). An empty one is said in words on standard error, so that
-  // standard output stays empty for scripts; as CSV it is the header alone.
+  // The table in the format asked for (not a document). An empty one is said in words on standard error, so
+  // that standard output stays empty for scripts; as CSV it is the header alone.
   void Print(const Table& table, std::string_view when_empty) const;
 
   // A line or paragraph for people; nothing as a document or CSV.
