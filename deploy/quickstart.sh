@@ -56,11 +56,15 @@ pid_of() {
 
 running() { pid_of "$1" >/dev/null; }
 
-# Starts "${@:2}" as daemon $1.
+# Starts "${@:2}" as daemon $1. Until this shell's child has become the program, it can't be told by its arguments.
 start_daemon() {
-  local name=$1
+  local name=$1 try
   setsid nohup "${@:2}" </dev/null >>"$data/$name.log" 2>&1 &
   printf '%s\n' "$!" >"$data/$name.pid"
+  for ((try = 0; try < 100; ++try)); do
+    if running "$name" || ! kill -0 "$!" 2>/dev/null; then return; fi
+    sleep 0.05
+  done
 }
 
 start_program() { start_daemon "$1" "$bin/fleetmark-$1" --config "$data/$1.yaml"; }
